@@ -1,0 +1,292 @@
+"""The one door through which engine, store and tools reach the operating system.
+
+Rules:
+
+1. Every call that changes or asks the file system or a process goes through a function of this module, so that one
+   place knows all moments at which a process can die. A test reads the syntax trees and refuses any other use.
+2. Each function *reaches* a named point before and after it acts. A test that wants to see a crash at the n-th point
+   sets ``AGENTCORE_KILL_AT=n``: the process then ends itself with SIGKILL, exactly there, as a power cut would.
+   ``AGENTCORE_KILL_LOG=path`` writes the points passed, one a line, so that a first run can count them.
+3. Nothing here retries, hides or translates an error: an ``OSError`` leaves as it came.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import os
+import signal
+import stat
+import subprocess
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import attrs
+
+
+class KillPoints:
+    """Counts the points passed and ends the process at the chosen one."""
+
+    def __init__(self, kill_at: int = 0, log: str = "") -> None:
+        self.passed = 0
+        self._kill_at = kill_at
+        self._log = log
+
+    def reach(self, point: str) -> None:
+        self.passed += 1
+        if self._log:
+            descriptor = os.open(self._log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+            try:
+                os.write(descriptor, f"{self.passed} {point}\n".encode())
+            finally:
+                os.close(descriptor)
+        if self.passed == self._kill_at:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+POINTS = KillPoints(int(os.environ.get("AGENTCORE_KILL_AT", "0")), os.environ.get("AGENTCORE_KILL_LOG", ""))
+
+
+@contextlib.contextmanager
+def around(name: str) -> Iterator[None]:
+    """Reach ``name:before`` and, if the act did not raise, ``name:after``."""
+    POINTS.reach(f"{name}:before")
+    yield
+    POINTS.reach(f"{name}:after")
+
+
+def open_file(path: Path | str, flags: int, mode: int = 0o600, *, dir_fd: int | None = None) -> int:
+    """Open and return a descriptor; descriptors are never inherited by children."""
+    with around("open"):
+        return os.open(path, flags | os.O_CLOEXEC, mode, dir_fd=dir_fd)
+
+
+def write_all(descriptor: int, data: bytes) -> None:
+    """Write every byte; a short write is continued, an error leaves what was written in place."""
+    with around("write"):
+        view = memoryview(data)
+        while view:
+            view = view[os.write(descriptor, view) :]
+
+
+def read_some(descriptor: int, size: int) -> bytes:
+    """At most ``size`` bytes from the current position; empty at the end."""
+    return os.read(descriptor, size)
+
+
+def read_all(descriptor: int) -> bytes:
+    """Everything from the current position to the end."""
+    pieces = []
+    while piece := os.read(descriptor, 1 << 20):
+        pieces.append(piece)
+    return b"".join(pieces)
+
+
+def sync(descriptor: int) -> None:
+    """Force the file, or the directory, behind the descriptor to the disk."""
+    with around("sync"):
+        os.fsync(descriptor)
+
+
+def sync_directory(path: Path) -> None:
+    """Make names created, renamed or removed in ``path`` durable."""
+    descriptor = open_file(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        sync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def rename(source: Path | str, target: Path | str, *, source_fd: int | None = None, target_fd: int | None = None) -> None:
+    """Replace ``target`` by ``source`` in one step."""
+    with around("rename"):
+        os.replace(source, target, src_dir_fd=source_fd, dst_dir_fd=target_fd)
+
+
+def remove(path: Path | str, *, dir_fd: int | None = None) -> None:
+    """Remove one file."""
+    with around("remove"):
+        os.unlink(path, dir_fd=dir_fd)
+
+
+def make_directory(path: Path, mode: int = 0o700) -> None:
+    """Create a directory and its parents; one that exists is fine."""
+    with around("mkdir"):
+        path.mkdir(mode=mode, parents=True, exist_ok=True)
+
+
+def close(descriptor: int) -> None:
+    """Close a descriptor; its ``flock`` is released with the last duplicate."""
+    os.close(descriptor)
+
+
+def try_lock(descriptor: int) -> bool:
+    """Take an exclusive ``flock`` without waiting; ``False`` if another holder has it."""
+    POINTS.reach("lock:before")
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        if error.errno in (errno.EWOULDBLOCK, errno.EACCES):
+            return False
+        raise
+    POINTS.reach("lock:after")
+    return True
+
+
+def unlock(descriptor: int) -> None:
+    """Release the ``flock`` of a descriptor."""
+    fcntl.flock(descriptor, fcntl.LOCK_UN)
+
+
+def truncate(descriptor: int, size: int) -> None:
+    """Set the length of a file; only for files that are ours alone, never for a journal."""
+    with around("truncate"):
+        os.ftruncate(descriptor, size)
+
+
+# --- for tools: walking a tree by descriptors, and processes in groups of their own
+
+
+@attrs.frozen(order=True)
+class Entry:
+    """One name in a directory."""
+
+    name: str
+    """The name, without a directory."""
+    kind: str
+    """``file``, ``directory``, ``link`` or ``other`` (pipes, sockets, devices)."""
+
+
+def _kind(mode: int) -> str:
+    if stat.S_ISREG(mode):
+        return "file"
+    if stat.S_ISDIR(mode):
+        return "directory"
+    return "link" if stat.S_ISLNK(mode) else "other"
+
+
+def open_directory(name: Path | str, *, dir_fd: int | None = None) -> int:
+    """Open a directory for walking on from it; a symbolic link is refused with ``ELOOP`` or ``ENOTDIR``."""
+    return os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=dir_fd)
+
+
+def open_to_read(name: Path | str, *, dir_fd: int | None = None) -> int:
+    """Open for reading without following a link at the end and without waiting for the other end of a pipe."""
+    return os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=dir_fd)
+
+
+def open_new(name: Path | str, mode: int = 0o600, *, dir_fd: int | None = None) -> int:
+    """Create a file that must not exist yet, and open it for writing."""
+    return open_file(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode, dir_fd=dir_fd)
+
+
+def open_shared(name: Path | str, *, dir_fd: int | None = None) -> int:
+    """Open a file that several processes lock, read and extend; create it if it is missing."""
+    return open_file(name, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, dir_fd=dir_fd)
+
+
+def make_directory_at(name: str, *, dir_fd: int) -> None:
+    """Create one directory inside an open one; one that exists is fine."""
+    with around("mkdir"), contextlib.suppress(FileExistsError):
+        os.mkdir(name, dir_fd=dir_fd)
+
+
+def kind_of(descriptor: int) -> str:
+    """Say what an open descriptor is: ``file``, ``directory``, ``link`` or ``other``."""
+    return _kind(os.fstat(descriptor).st_mode)
+
+
+def size_of(descriptor: int) -> int:
+    """Return the length of an open file in bytes."""
+    return os.fstat(descriptor).st_size
+
+
+def mode_of(descriptor: int) -> int:
+    """Return the permission bits of an open file."""
+    return stat.S_IMODE(os.fstat(descriptor).st_mode)
+
+
+def set_mode(descriptor: int, mode: int) -> None:
+    """Set the permission bits of an open file."""
+    with around("chmod"):
+        os.fchmod(descriptor, mode)
+
+
+def rewind(descriptor: int) -> None:
+    """Read on from the beginning of the file."""
+    os.lseek(descriptor, 0, os.SEEK_SET)
+
+
+def read_link(name: str, *, dir_fd: int) -> str:
+    """Return where a symbolic link points, without going there."""
+    return os.readlink(name, dir_fd=dir_fd)
+
+
+def entries(descriptor: int) -> list[Entry]:
+    """List an open directory by name; links are named, not followed."""
+    with os.scandir(descriptor) as found:
+        return sorted(Entry(one.name, _kind_listed(one)) for one in found)
+
+
+def _kind_listed(one: os.DirEntry[str]) -> str:
+    if one.is_symlink():
+        return "link"
+    if one.is_dir():
+        return "directory"
+    return "file" if one.is_file() else "other"
+
+
+def scratch_file() -> int:
+    """Open a file without a name, for reading and writing; it is gone when it is closed."""
+    descriptor, name = tempfile.mkstemp(prefix="agentcore-")
+    os.unlink(name)
+    return descriptor
+
+
+def environment() -> dict[str, str]:
+    """Return a copy of this process's environment variables."""
+    return dict(os.environ)
+
+
+def start_process(arguments: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> subprocess.Popen[bytes]:
+    """Start a program as the leader of a session and process group of its own.
+
+    It reads nothing; its output and errors come through one pipe, ``process.stdout``, which does not block.
+    """
+    with around("spawn"):
+        process = subprocess.Popen(  # noqa: S603 - the caller decides what may run; no shell is added here
+            arguments,
+            cwd=cwd,
+            env=env,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            bufsize=0,
+            start_new_session=True,
+        )
+    if process.stdout is not None:
+        os.set_blocking(process.stdout.fileno(), False)
+    return process
+
+
+def await_exit(process: subprocess.Popen[bytes]) -> None:
+    """Wait until a process has ended, without taking it off the list: its number stays its own until ``reap``."""
+    if hasattr(os, "waitid"):
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+    else:
+        process.wait()
+
+
+def reap(process: subprocess.Popen[bytes]) -> int:
+    """Take an ended process off the list; return its exit status, negative for the signal that ended it."""
+    if process.stdout is not None:
+        process.stdout.close()
+    return process.wait()
+
+
+def signal_group(process: subprocess.Popen[bytes], number: int) -> None:
+    """Send a signal to all processes in the group of a leader that is not reaped yet; a group that is gone is fine."""
+    with around("signal"), contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, number)
