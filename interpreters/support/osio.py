@@ -17,9 +17,11 @@ import errno
 import fcntl
 import os
 import signal
+import socket
 import stat
 import subprocess
 import tempfile
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -33,8 +35,14 @@ class KillPoints:
         self.passed = 0
         self._kill_at = kill_at
         self._log = log
+        self._one_at_a_time = threading.Lock()
 
     def reach(self, point: str) -> None:
+        """Count one point; it may be the last thing this process does."""
+        with self._one_at_a_time:
+            self._reach(point)
+
+    def _reach(self, point: str) -> None:
         self.passed += 1
         if self._log:
             descriptor = os.open(self._log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
@@ -84,6 +92,30 @@ def read_all(descriptor: int) -> bytes:
     return b"".join(pieces)
 
 
+def read_file(path: Path) -> bytes:
+    """Return the whole content of a file."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        return read_all(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def list_names(path: Path) -> tuple[str, ...]:
+    """Return the names in a directory, ordered."""
+    return tuple(sorted(os.listdir(path)))
+
+
+def modified_at_ms(path: Path) -> int:
+    """Return when a file was last written, in milliseconds since the Unix epoch."""
+    return os.stat(path).st_mtime_ns // 1_000_000
+
+
+def length_of(path: Path) -> int:
+    """Return the length of a file in bytes, without opening it."""
+    return os.stat(path).st_size
+
+
 def sync(descriptor: int) -> None:
     """Force the file, or the directory, behind the descriptor to the disk."""
     with around("sync"):
@@ -99,7 +131,9 @@ def sync_directory(path: Path) -> None:
         os.close(descriptor)
 
 
-def rename(source: Path | str, target: Path | str, *, source_fd: int | None = None, target_fd: int | None = None) -> None:
+def rename(
+    source: Path | str, target: Path | str, *, source_fd: int | None = None, target_fd: int | None = None
+) -> None:
     """Replace ``target`` by ``source`` in one step."""
     with around("rename"):
         os.replace(source, target, src_dir_fd=source_fd, dst_dir_fd=target_fd)
@@ -115,6 +149,11 @@ def make_directory(path: Path, mode: int = 0o700) -> None:
     """Create a directory and its parents; one that exists is fine."""
     with around("mkdir"):
         path.mkdir(mode=mode, parents=True, exist_ok=True)
+
+
+def process_identity() -> tuple[int, str]:
+    """Return the id of this process and the name of its machine."""
+    return os.getpid(), socket.gethostname()
 
 
 def close(descriptor: int) -> None:
