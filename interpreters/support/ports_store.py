@@ -1,16 +1,16 @@
 """What the engine and a store promise each other; the only words they share.
 
-A store keeps, for each session, a *header* (the arguments of ``start``) and the accepted events, numbered by ``seq`` from 1
-without a hole. It knows nothing of what they mean: header, events, snapshots and rejections are JSON objects encoded as
-bytes without a newline, and come back byte for byte as they were given.
+A store keeps, for each session, a *header* (the arguments of ``start``) and the accepted events, numbered by ``seq``
+from 1 without a hole. It knows nothing of what they mean: header, events, snapshots and rejections are JSON objects
+encoded as bytes without a newline, and come back byte for byte as they were given.
 
 Rules every store keeps:
 
 1. One writer. ``open`` and ``create`` take an exclusive lock that lives as long as the handle or its process.
-2. What ``create`` and ``open`` return is durable. An appended event is durable once a ``sync`` that began after it returned.
+2. What ``create`` and ``open`` return is durable. An event is durable once a ``sync`` begun after its append returned.
 3. After a crash the events are a prefix of what was appended, and contain everything durable.
-4. After a failed ``append`` or ``sync`` the handle refuses both until ``rescan`` has said which seq is the last good one;
-   the caller then appends again what follows it.
+4. After a failed ``append`` or ``sync`` the handle refuses both until ``rescan`` has said which seq is the last good
+   one; the caller then appends again what follows it.
 5. A snapshot is only a cache: losing all of them changes nothing but the time a load takes.
 6. Nothing recorded is truncated, rewritten or silently left out: what cannot be used is reported in ``Recovery``.
 """
@@ -59,7 +59,7 @@ class Recovery:
     gap_accepted_by: str | None = None
     """Who accepted that what lies behind the damage is not used; ``None`` if nobody did (yet)."""
     behind: tuple[bytes, ...] = ()
-    """Payloads of well-formed event lines behind a ``middle`` damage. Evidence of what may have been started; never folded."""
+    """Payloads of well-formed event lines behind a ``middle`` damage: evidence of what was started, never folded."""
 
     @property
     def needs_acceptance(self) -> bool:
@@ -82,9 +82,11 @@ class Recovery:
                 return f"{good} The header was read from its copy ({place}). Check the disk."
             case "middle":
                 behind = f"{len(self.behind)} well-formed lines behind it are not used"
-                done = f"accepted by {self.gap_accepted_by}" if self.gap_accepted_by else "not accepted"
-                duty = "Check every effect they show as started" if self.gap_accepted_by else "Restore the file, or accept the gap"
-                return f"{good} The journal is damaged ({place}); {behind}; {done}. {duty}."
+                if self.gap_accepted_by is None:
+                    duty = "Restore the file, or accept the gap"
+                else:
+                    duty = f"{self.gap_accepted_by} accepted this; check every effect they show as started"
+                return f"{good} The journal is damaged ({place}); {behind}. {duty}."
 
 
 @attrs.frozen
@@ -94,7 +96,7 @@ class Loaded:
     session_id: str
     header: bytes
     snapshot: tuple[int, bytes] | None
-    """Seq and body of the newest good snapshot; ``None`` if there is none, or if the load was asked to start at seq 1."""
+    """Seq and body of the newest good snapshot; ``None`` if there is none, or if all events were asked for."""
     events: tuple[tuple[int, bytes], ...]
     """Seq and payload of every good event after the snapshot, of every good event without one."""
     recovery: Recovery
@@ -128,8 +130,8 @@ class UnsafeName(StoreError):
 
     def __str__(self) -> str:
         return (
-            f"{self.what} {self.name[:120]!r} is not a safe name: 1 to 100 of the letters a-z, A-Z, digits, '.', '_' and '-' "
-            "are allowed, the first a letter or digit."
+            f"{self.what} {self.name[:120]!r} is not a safe name: give 1 to 100 of a-z, A-Z, 0-9, '.', '_' and '-', "
+            "beginning with a letter or digit."
         )
 
 
@@ -161,8 +163,8 @@ class SessionUnfinished(SessionUnknown):
 
     def __str__(self) -> str:
         return (
-            f"the creation of session {self.session_id!r} in {self.place} was cut off before its header was recorded, so "
-            "nothing happened in it; create it again under the same id: the fragment is kept aside."
+            f"the creation of session {self.session_id!r} in {self.place} was cut off before its header was recorded, "
+            "so nothing happened in it; create it again under the same id: the fragment is kept aside."
         )
 
 
@@ -189,8 +191,8 @@ class SchemaTooNew(StoreError):
 
     def __str__(self) -> str:
         return (
-            f"session {self.session_id!r}: {self.file} has journal schema {self.found}, this version knows up to {self.known}; "
-            "nothing was changed. Use the version that wrote it, or a newer one."
+            f"session {self.session_id!r}: {self.file} has journal schema {self.found}, this version knows up to "
+            f"schema {self.known}; nothing was changed. Use the version that wrote it, or a newer one."
         )
 
 
@@ -267,10 +269,16 @@ class Journal(Protocol):
         """True once enough was appended since the last snapshot that another one keeps total writing linear."""
 
     async def snapshot(self, seq: int, body: bytes) -> None:
-        """Keep a snapshot of the state after event ``seq``, which was appended. Raises ``StorageFailed``; the journal stays usable."""
+        """Keep a snapshot of the state after the appended event ``seq``.
+
+        Raises ``StorageFailed``; the journal stays usable.
+        """
 
     async def reject(self, record: bytes) -> None:
-        """Add to the session's bounded list of rejections; the oldest go first. Raises ``StorageFailed``; the journal stays usable."""
+        """Add to the session's bounded list of rejections; the oldest are dropped first.
+
+        Raises ``StorageFailed``; the journal stays usable.
+        """
 
     async def keep(self, name: str, data: bytes) -> str:
         """Keep bytes durably beside the journal; return their place, for ``Store.kept``.
@@ -292,20 +300,27 @@ class Store(Protocol):
     async def open(self, session_id: str, *, accept_gap: str | None = None) -> Journal:
         """Take the lock and load. ``accept_gap`` names who accepts that what lies behind a damage is never folded.
 
-        Raises ``SessionUnknown``, ``SessionLocked``, ``SchemaTooNew``, ``SessionDamaged``, ``UnsafeName``, ``StorageFailed``.
+        Raises ``SessionUnknown``, ``SessionLocked``, ``SchemaTooNew``, ``SessionDamaged``, ``UnsafeName``,
+        ``StorageFailed``.
         """
 
     async def read(self, session_id: str, *, from_start: bool = False) -> Loaded:
-        """Load without lock and without writing, also what is locked or damaged. ``from_start``: all events, no snapshot.
+        """Load without lock and without writing, also what is locked or damaged.
 
-        Raises ``SessionUnknown``, ``SchemaTooNew``, ``UnsafeName``, ``StorageFailed``; ``SessionDamaged`` if the header is lost.
+        ``from_start``: all events and no snapshot.
+
+        Raises ``SessionUnknown``, ``SchemaTooNew``, ``UnsafeName``, ``StorageFailed``, and ``SessionDamaged`` if the
+        header is lost.
         """
 
     async def sessions(self) -> tuple[SessionInfo, ...]:
         """Every session, ordered by id; one that cannot be opened is listed with its problem."""
 
     async def rejections(self, session_id: str) -> tuple[bytes, ...]:
-        """The newest recorded rejections, oldest first. Raises ``SessionUnknown``, ``UnsafeName``, ``StorageFailed``."""
+        """The newest recorded rejections, oldest first.
+
+        Raises ``SessionUnknown``, ``UnsafeName``, ``StorageFailed``.
+        """
 
     async def kept(self, session_id: str, place: str) -> bytes:
         """The bytes kept under a place that ``keep`` returned. Raises ``UnsafeName``, ``StorageFailed``."""
