@@ -1,0 +1,1 @@
+"""Tests; a package, so that a helper under it is never mistaken for somebody else's `tests`."""

@@ -1,0 +1,1 @@
+"""Tests that keep the promises about the repository itself."""
