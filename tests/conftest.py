@@ -19,6 +19,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.watch import one_door  # noqa: F401 - pytest finds the fixture by its name here
+
 ROOT = Path(__file__).resolve().parent.parent
 """The top of the repository."""
 

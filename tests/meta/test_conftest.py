@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.meta.tree import ROOT
 
 GOLDEN = """
 from __future__ import annotations
@@ -20,7 +21,8 @@ def run_pytest(folder: Path, source: str, *options: str) -> subprocess.Completed
     (folder / "conftest.py").write_bytes((ROOT / "tests/conftest.py").read_bytes())
     (folder / "test_it.py").write_text(source)
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", str(folder), *options]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTEST_ADDOPTS": ""}
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
 
 def test_a_golden_file_that_differs_fails_and_shows_the_difference(tmp_path):
