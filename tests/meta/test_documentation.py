@@ -55,13 +55,15 @@ def test_public_fields_of_the_core_say_what_they_mean():
 
 
 def test_public_constants_of_the_core_say_what_they_mean():
-    """A string stands under each name that a module gives a value, or a comment above a block of them would be lost."""
+    """A string stands under each name that a module gives a value, or under the block of lines that it is part of."""
     wrong = []
     for path in core():
-        body = parse(path).body
-        for node, after in pairwise([*body, None]):
-            names = assigned(node)
-            if names and all(is_public(name) and name != "__all__" for name in names) and not is_text(after):
+        explained, next_line = False, 0
+        for node in reversed(parse(path).body):
+            names = [name for name in assigned(node) if is_public(name) and name != "__all__"]
+            explained = is_text(node) or (bool(assigned(node)) and explained and node.end_lineno + 1 == next_line)
+            next_line = node.lineno
+            if names and not explained:
                 wrong.append(f"{at(path, node)} {', '.join(names)}")
     nothing(wrong)
 
