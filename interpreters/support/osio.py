@@ -226,10 +226,19 @@ def open_shared(name: Path | str, *, dir_fd: int | None = None) -> int:
     return open_file(name, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, dir_fd=dir_fd)
 
 
-def make_directory_at(name: str, *, dir_fd: int) -> None:
-    """Create one directory inside an open one; one that exists is fine."""
-    with around("mkdir"), contextlib.suppress(FileExistsError):
-        os.mkdir(name, dir_fd=dir_fd)
+def make_directory_at(name: str, *, dir_fd: int) -> bool:
+    """Create one directory inside an open one; ``False`` if something of that name is there already."""
+    with around("mkdir"):
+        try:
+            os.mkdir(name, dir_fd=dir_fd)
+        except FileExistsError:
+            return False
+        return True
+
+
+def real_path(path: Path | str) -> Path:
+    """Return the absolute path with every symbolic link on the way resolved."""
+    return Path(path).resolve()
 
 
 def kind_of(descriptor: int) -> str:

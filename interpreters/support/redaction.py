@@ -1,0 +1,105 @@
+"""Secrets taken out of text before it is stored, shown or sent to a model.
+
+1. Values that the host names are removed wherever they stand, also as they look inside JSON text.
+2. Forms that are nothing but credentials are removed too: bearer and basic authorisation, the well-known key prefixes,
+   JSON web tokens, private key blocks, passwords inside addresses. Guesses such as ``password = ...`` are left alone:
+   a tool that reads a file must show what stands there, or the model could never edit it.
+3. This is a net against accidents, not a wall: a secret that is split, encoded or encrypted passes through it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+
+REDACTED = "[redacted]"
+"""What stands where a secret stood."""
+
+VALUE_LENGTH_MIN = 6
+"""Shorter values are refused: they would tear holes into ordinary words."""
+
+# Each begins with a literal, which lets the matcher skip through megabytes of ordinary text.
+_PATTERNS = (
+    r"(?P<label>earer +)[A-Za-z0-9._~+/=-]{8,}",
+    r"(?P<label>Basic +)[A-Za-z0-9+/]{12,}={0,2}",
+    r"sk-[A-Za-z0-9_-]{16,}",
+    r"gh[opsur]_[A-Za-z0-9]{20,}",
+    r"github_pat_[A-Za-z0-9_]{20,}",
+    r"glpat-[A-Za-z0-9_-]{16,}",
+    r"xox[abeprs]-[A-Za-z0-9-]{10,}",
+    r"AKIA[0-9A-Z]{16}",
+    r"AIza[A-Za-z0-9_-]{35}",
+    r"eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}",
+    r"(?P<label>-----BEGIN [A-Z ]{0,20}PRIVATE KEY-----)[^-]{0,20000}",
+    r"(?P<label>://[^\s/:@]{0,100}:)[^\s/@]{3,200}(?=@)",
+)
+
+_HOLD = 256
+_CARRY_MAX = 1 << 16
+
+
+class Redactor:
+    """Takes out the values it was given and everything that has the form of a credential."""
+
+    def __init__(self, values: Iterable[str] = (), *, forms: bool = True) -> None:
+        """Remember the values; ``ValueError`` for one that is too short. ``forms=False`` removes only the values."""
+        known = sorted({form for value in values for form in _forms_of(value)}, key=len, reverse=True)
+        self.hold = max(_HOLD, *(len(value) for value in known)) if known else _HOLD
+        patterns = [re.escape(value) for value in known] + (list(_PATTERNS) if forms else [])
+        self._patterns = [re.compile(pattern) for pattern in patterns]
+
+    def redact(self, text: str) -> str:
+        """Return the text without the secrets."""
+        for pattern in self._patterns:
+            text = pattern.sub(_replace, text)
+        return text
+
+    def straddling(self, text: str, at: int) -> int:
+        """Return the largest place up to ``at`` where the text can be divided without dividing a secret."""
+        spans = [found.span() for pattern in self._patterns for found in pattern.finditer(text)]
+        for start, end in sorted(spans, reverse=True):
+            if start < at < end:
+                at = start
+        return at
+
+
+def _forms_of(value: str) -> tuple[str, str]:
+    if len(value) < VALUE_LENGTH_MIN:
+        raise ValueError(
+            f"a secret of {len(value)} characters cannot be redacted, it needs at least {VALUE_LENGTH_MIN}"
+        )
+    return value, json.dumps(value, ensure_ascii=False)[1:-1]
+
+
+def _replace(found: re.Match[str]) -> str:
+    label = found.groupdict().get("label") or ""
+    return f"{label}{REDACTED}"
+
+
+class RedactingStream:
+    """Redacts text that arrives in pieces, holding back an end that may be the beginning of a secret."""
+
+    def __init__(self, redactor: Redactor) -> None:
+        self._redactor = redactor
+        self._carry = ""
+
+    def feed(self, piece: str) -> str:
+        """Take the next piece; return what can be let go of."""
+        text = self._carry + piece
+        at = self._place_to_divide(text)
+        self._carry = text[at:]
+        return self._redactor.redact(text[:at])
+
+    def close(self) -> str:
+        """Return the rest."""
+        rest, self._carry = self._carry, ""
+        return self._redactor.redact(rest)
+
+    def _place_to_divide(self, text: str) -> int:
+        """Prefer the end of a line, where few secrets continue; without one, let go of what has become too long."""
+        end = len(text) - self._redactor.hold
+        at = text.rfind("\n", 0, max(end, 0)) + 1
+        if at == 0 and len(text) > _CARRY_MAX:
+            at = end
+        return self._redactor.straddling(text, at) if at > 0 else 0

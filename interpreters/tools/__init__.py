@@ -1,0 +1,3 @@
+"""Tools."""
+
+from __future__ import annotations
