@@ -24,7 +24,7 @@ from tests.watch import one_door  # noqa: F401 - pytest finds the fixture by its
 ROOT = Path(__file__).resolve().parent.parent
 """The top of the repository."""
 
-_REWRITTEN = pytest.StashKey[list[str]]()
+_LINES = pytest.StashKey[list[str]]()
 
 # A slow machine is no defect of the code, so no profile sets a deadline.
 _COMMON = {"deadline": None, "print_blob": True, "suppress_health_check": [HealthCheck.too_slow]}
@@ -41,7 +41,7 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
-    config.stash[_REWRITTEN] = []
+    config.stash[_LINES] = []
 
 
 def pytest_collection_modifyitems(config, items):
@@ -54,8 +54,8 @@ def pytest_collection_modifyitems(config, items):
 
 
 def pytest_terminal_summary(terminalreporter, config):
-    for name in config.stash[_REWRITTEN]:
-        terminalreporter.write_line(f"rewritten: {name}")
+    for line in config.stash[_LINES]:
+        terminalreporter.write_line(line)
 
 
 @pytest.fixture(params=["asyncio", "trio"])
@@ -68,6 +68,12 @@ def anyio_backend(request) -> str:
 def deep(request) -> bool:
     """Whether the run may take long."""
     return request.config.getoption("--deep")
+
+
+@pytest.fixture(scope="session")
+def report(request) -> Callable[[str], None]:
+    """Return ``report(line)``, which shows a line at the end of the run: counts and measures."""
+    return request.config.stash[_LINES].append
 
 
 @pytest.fixture(scope="session")
@@ -88,7 +94,7 @@ def golden(request) -> Callable[[Path | str, str], None]:
         if config.getoption("--rewrite"):
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(text.encode("utf-8"))
-            config.stash[_REWRITTEN].append(name)
+            config.stash[_LINES].append(f"rewritten: {name}")
             return
         lines = difflib.unified_diff(found.splitlines(True), text.splitlines(True), f"{name} (kept)", f"{name} (now)")
         pytest.fail(f"{name} is stale; run pytest with --rewrite and review the diff\n{''.join(lines)}", pytrace=False)

@@ -26,8 +26,7 @@ def test_functions_stay_short():
     nothing(f"{place} {name} {lines}" for place, name, lines in found if lines > FUNCTION_LINES_MAX)
 
 
-def test_half_of_the_functions_of_the_core_are_shorter_than_twelve_lines(record_property):
+def test_half_of_the_functions_of_the_core_are_shorter_than_twelve_lines(report):
     median = statistics.median(length(each) for path in core() for each in functions(path))
-    record_property("median_function_lines", median)
-    print(f"median length of a function of the core: {median} lines")
+    report(f"median length of a function of the core: {median} lines")
     assert median < CORE_MEDIAN_BELOW
