@@ -11,10 +11,12 @@ import tomllib
 
 import pytest
 
-from tests.meta.tree import PACKAGES, ROOT, files, nothing
+from tests.meta.tree import PACKAGES, ROOT, files, name_of, nothing, sources
 
 TOP = {"pyproject.toml", "README.md", "LICENSE", "agentcore", "interpreters", "tests", "docs"}
 """What may stand at the top, apart from names that begin with a dot."""
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 
 README = ROOT / "README.md"
 MARKED = re.compile(r"^<!-- tests -->\n```\w*\n(?P<command>.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -32,12 +34,22 @@ def test_each_package_says_that_it_is_typed():
 
 def test_every_directory_of_the_packages_is_a_package():
     """A directory without `__init__` is left out of the wheel without a word."""
-    folders = {path.parent for package in PACKAGES for path in files() if path.is_relative_to(ROOT / package)}
+    folders = {path.parent for path in sources(*PACKAGES)}
     nothing(folder.relative_to(ROOT) for folder in sorted(folders) if not (folder / "__init__.py").exists())
 
 
+def test_every_other_file_of_the_packages_is_installed_with_them():
+    installed = PROJECT["tool"]["setuptools"]["package-data"]["*"]
+    nothing(
+        name_of(path)
+        for path in files()
+        if path.is_relative_to(ROOT / "agentcore") or path.is_relative_to(ROOT / "interpreters")
+        if path.suffix != ".py" and not any(path.match(pattern) for pattern in installed)
+    )
+
+
 def test_the_installed_commands_lead_to_a_function():
-    scripts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["scripts"]
+    scripts = PROJECT["project"]["scripts"]
     assert set(scripts) == {"agentcore", "agentcore-reducer"}
     for target in scripts.values():
         module, _, name = target.partition(":")
