@@ -63,9 +63,15 @@ def test_public_constants_of_the_core_say_what_they_mean():
             names = [name for name in assigned(node) if is_public(name) and name != "__all__"]
             explained = is_text(node) or (bool(assigned(node)) and explained and node.end_lineno + 1 == next_line)
             next_line = node.lineno
-            if names and not explained:
+            if names and not explained and not is_type_variable(node):
                 wrong.append(f"{at(path, node)} {', '.join(names)}")
     nothing(wrong)
+
+
+def is_type_variable(node: ast.AST) -> bool:
+    """A type variable means what its bound says."""
+    value = getattr(node, "value", None)
+    return isinstance(value, ast.Call) and ast.unparse(value.func).endswith(("TypeVar", "ParamSpec"))
 
 
 def is_attrs(node: ast.ClassDef) -> bool:
