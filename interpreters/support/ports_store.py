@@ -203,14 +203,15 @@ class SessionDamaged(StoreError):
     session_id: str
     damage: Damage
     loaded: Loaded | None
-    """All that can be read; ``None`` if the header and its copy are both lost, so that nothing can be folded."""
+    """All that can be read; ``None`` if the header and its copy are both lost, so that nothing can be folded, or if a
+    rescan found that what was durable is gone."""
 
     def __str__(self) -> str:
         if self.loaded is not None:
             return f"session {self.session_id!r} opens read-only. {self.loaded.recovery.next_check}"
         return (
-            f"session {self.session_id!r}: the header is unreadable ({self.damage.file} at byte {self.damage.offset}: "
-            f"{self.damage.found}) and so is its copy. Restore one of the two files; nothing was changed."
+            f"session {self.session_id!r} cannot be read: {self.damage.file} at byte {self.damage.offset}: "
+            f"{self.damage.found}. Restore that file; nothing was changed."
         )
 
 
