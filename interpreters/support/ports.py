@@ -3,7 +3,7 @@
 Rules that every interpreter keeps, and that the engine's seam enforces:
 
 1. It is given the command and the call it is about, as it stands in the state, and answers with one event of
-   ``agentcore.commands.ANSWERS`` that names the command's whole key. ``at`` is the engine's: it stamps every event anew.
+   ``agentcore.commands.ANSWERS`` that names the command's whole key. ``at`` is the engine's: it stamps every event.
 2. Whatever it raises, and any other answer, becomes the command's failure event. It never stops the engine.
 3. It is cancelled when nobody waits for its answer any more. Executions are the exception: only a pure one is
    cancelled so; any other is told to stop by ``ToolBox.cancel``, and after a crash the process is simply gone.
@@ -76,7 +76,7 @@ class Gate(Protocol):
     async def evaluate(
         self, session_id: str, order: EvaluatePolicy, call: Call
     ) -> PolicyAllowed | PolicyAsked | PolicyBlocked:
-        """Decide about exactly ``call.arguments``, which fit the tool's schema; the answer carries them and their digest."""
+        """Decide about exactly ``call.arguments``, which fit the tool's schema; the answer carries their digest too."""
 
 
 class Approver(Protocol):
