@@ -34,6 +34,13 @@ class Folder:
         """Where segment ``number`` is."""
         return self.path / segment_name(number)
 
+    def make(self) -> None:
+        """Make the directory and those above it; the names of the new ones are durable."""
+        new = [path for path in (self.path, *self.path.parents) if not osio.exists(path)]
+        osio.make_directory(self.path)
+        for path in new:
+            osio.sync_directory(path.parent)
+
     def names(self) -> tuple[str, ...]:
         """All names in the directory. Raises ``SessionUnknown``."""
         try:

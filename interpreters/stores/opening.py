@@ -48,7 +48,7 @@ def create_session(root: Path, session_id: str, header: bytes, segment_max: int)
     folder = Folder(root, session_id)
     check_object("the header", header)
     with storage("create", folder.path):
-        osio.make_directory(folder.path)
+        folder.make()
         with _locked(folder) as lock:
             _make_room(folder)
             line = opening_line(session_id, 1, First(header))

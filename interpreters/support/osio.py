@@ -20,7 +20,6 @@ import signal
 import socket
 import stat
 import subprocess
-import tempfile
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -104,6 +103,11 @@ def read_file(path: Path) -> bytes:
 def list_names(path: Path) -> tuple[str, ...]:
     """Return the names in a directory, ordered."""
     return tuple(sorted(os.listdir(path)))
+
+
+def exists(path: Path) -> bool:
+    """Return whether there is anything under a name; a link counts for what it points to."""
+    return os.path.exists(path)
 
 
 def modified_at_ms(path: Path) -> int:
@@ -284,13 +288,6 @@ def _kind_listed(one: os.DirEntry[str]) -> str:
     if one.is_dir():
         return "directory"
     return "file" if one.is_file() else "other"
-
-
-def scratch_file() -> int:
-    """Open a file without a name, for reading and writing; it is gone when it is closed."""
-    descriptor, name = tempfile.mkstemp(prefix="agentcore-")
-    os.unlink(name)
-    return descriptor
 
 
 def environment() -> dict[str, str]:
