@@ -1,0 +1,182 @@
+"""What the engine and a model promise each other; the only words they share.
+
+The engine performs ``RequestModel`` by awaiting ``model.answer(run)`` in a task of its own; what that returns goes into
+its mailbox. Rules every model keeps:
+
+1. It calls ``run.opened()`` at the first byte of an answer, at most once, and then returns exactly one event. A request
+   that never got a byte returns without it.
+2. It returns ``ModelReplied`` or ``ModelFailed``; once ``run.stop`` is set it ends soon and returns ``ModelStopped``
+   with what had been received, unless its answer was already complete: then the answer is what happened.
+3. It never raises, whatever the network, the provider or a hook does (R-082). The one exception is the cancellation of
+   its task, by which the engine drops a request that nobody waits for any more; the model cleans up and lets it pass.
+4. It tries once (D-13). Waiting, retrying and giving up are decided by the reducer.
+5. What it shows by ``run.show`` is for the eye and never stored; showing never blocks and never raises.
+6. Credentials appear in no event, no view and no ``repr``.
+
+``CancelModel`` is performed by ``run.stop.set()``. Nothing here reads a clock: ``run.now`` is the engine's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from typing import Any, Protocol
+
+import anyio
+import attrs
+
+from agentcore.commands import RequestModel
+from agentcore.events import ModelFailed, ModelFailure, ModelReplied, ModelStopped, ModelStreamOpened
+from agentcore.messages import AssistantPart, FinishReason, Message, TextPart, Usage
+from agentcore.policy import ModelSettings, ToolContract
+
+
+class RequestView(Protocol):
+    """What a request is built from; ``agentcore.projections.request_messages`` makes one from a state."""
+
+    @property
+    def instructions(self) -> str:
+        """The system prompt; empty if there is none."""
+
+    @property
+    def summary(self) -> str:
+        """What stands for the messages that are no longer sent; empty if all are."""
+
+    @property
+    def messages(self) -> Iterable[Message]:
+        """The messages to be sent, oldest first; every call is answered directly behind its message."""
+
+    @property
+    def tools(self) -> tuple[ToolContract, ...]:
+        """What the model may call."""
+
+    @property
+    def settings(self) -> ModelSettings:
+        """Which model, and its options."""
+
+
+@attrs.frozen
+class TextDelta:
+    """A piece of the answer, as it arrives."""
+
+    text: str
+    """The words; never half a character."""
+
+
+@attrs.frozen
+class ReasoningDelta:
+    """A piece of the model's thinking, as it arrives."""
+
+    text: str
+    """The words; never half a character."""
+
+
+ModelDelta = TextDelta | ReasoningDelta
+"""What a model shows while it answers."""
+
+
+@attrs.frozen
+class HookRan:
+    """A hook of the host was called: for the trace. The engine tells it; it wraps the hooks that it hands to a model."""
+
+    hook: str
+    """Its name: ``convert_to_wire`` …"""
+    about: str
+    """The id of what it was called for."""
+    duration_ms: int
+    """How long it took, in milliseconds."""
+    changed: str
+    """What it changed, in names only, never values; or how it failed."""
+
+
+WireBody = Mapping[str, Any]
+"""A request as it goes over the wire: JSON values, not yet encoded."""
+
+ConvertToWire = Callable[[RequestView, WireBody], WireBody | Awaitable[WireBody]]
+"""Host hook: takes the view and the body that was made of it, returns the body to send."""
+
+RefreshCredentials = Callable[[], Mapping[str, str] | Awaitable[Mapping[str, str]]]
+"""Host hook: called once per attempt; returns the header fields that authorise it."""
+
+
+def ignore(_: object) -> None:
+    """Take anything and do nothing: for who wants no views."""
+
+
+@attrs.frozen(kw_only=True)
+class ModelRun:
+    """One attempt of a request: what the model is asked, and how it talks back."""
+
+    order: RequestModel
+    """The command; every event names its key."""
+    view: RequestView
+    """What to send."""
+    now: Callable[[], int]
+    """The engine's clock, in milliseconds since the Unix epoch; stamps events."""
+    emit: Callable[[ModelStreamOpened], None]
+    """Takes the one event that comes before the last."""
+    show: Callable[[ModelDelta], None] = ignore
+    """Takes pieces for the eye."""
+    convert: ConvertToWire | None = None
+    """Hook: has the last word on what is sent."""
+    refresh: RefreshCredentials | None = None
+    """Hook: gives the credentials of this attempt."""
+    stop: anyio.Event = attrs.field(factory=anyio.Event)
+    """Set when the request is to end."""
+
+    def opened(self) -> None:
+        """Say that the first byte came."""
+        self.emit(ModelStreamOpened(at=self.now(), **self._key()))
+
+    def replied(
+        self,
+        parts: tuple[AssistantPart, ...],
+        *,
+        finish: FinishReason = FinishReason.STOP,
+        usage: Usage | None = None,
+        model: str = "",
+        metadata: str = "",
+    ) -> ModelReplied:
+        """Make the event of a complete answer."""
+        told = usage or Usage()
+        return ModelReplied(
+            at=self.now(), **self._key(), parts=parts, finish=finish, usage=told, model=model, metadata=metadata
+        )
+
+    def failed(
+        self,
+        kind: ModelFailure,
+        message: str,
+        *,
+        status: int | None = None,
+        code: str = "",
+        retry_after_ms: int | None = None,
+        output_shown: bool = False,
+        usage: Usage | None = None,
+    ) -> ModelFailed:
+        """Make the event of a request that ended without a usable message."""
+        return ModelFailed(
+            at=self.now(),
+            **self._key(),
+            kind=kind,
+            message=message,
+            status=status,
+            code=code,
+            retry_after_ms=retry_after_ms,
+            output_shown=output_shown,
+            usage=usage or Usage(),
+        )
+
+    def stopped(self, text: str = "", usage: Usage | None = None) -> ModelStopped:
+        """Make the event of a request that ended because it was told to; ``text`` is what had come of it."""
+        parts = (TextPart(text),) if text else ()
+        return ModelStopped(at=self.now(), **self._key(), parts=parts, usage=usage or Usage())
+
+    def _key(self) -> dict[str, Any]:
+        return {"request_id": self.order.request_id, "epoch": self.order.epoch, "attempt": self.order.attempt}
+
+
+class Model(Protocol):
+    """Answers requests. Several may run at once, each with its own ``ModelRun``."""
+
+    async def answer(self, run: ModelRun) -> ModelReplied | ModelFailed | ModelStopped:
+        """Send the request once and return how it ended."""
