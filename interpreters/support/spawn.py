@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import signal
 import subprocess
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 
 import anyio
@@ -56,7 +56,7 @@ class Program:
         """Ask the whole group to end, and kill it after the grace; ``wait`` tells when it has ended."""
         self._stop.set()
 
-    async def wait(self, take: Callable[[bytes], None]) -> Ended:
+    async def wait(self, take: Callable[[bytes], Awaitable[None]]) -> Ended:
         """Hand every piece of output to ``take`` and return when the program has ended.
 
         Cancelled or failing, it kills the group and waits for the leader's end before it lets the exception pass.
@@ -75,7 +75,7 @@ class Program:
             self._kill_and_reap()
             raise
 
-    async def _read(self, take: Callable[[bytes], None]) -> None:
+    async def _read(self, take: Callable[[bytes], Awaitable[None]]) -> None:
         pipe = self._process.stdout
         if pipe is None:  # it is always a pipe; the type does not know
             raise AssertionError("a program was started without a pipe for its output")
@@ -87,7 +87,7 @@ class Program:
                 continue
             if not piece:
                 break
-            take(piece)
+            await take(piece)
         self._drained.set()
 
     async def _stop_when_told(self) -> None:

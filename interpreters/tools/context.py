@@ -7,7 +7,6 @@ one attempt, so that it can be asked about or voided.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import anyio
@@ -37,8 +36,8 @@ class Sink:
     def detach(self, handle: str, result: str) -> None:
         """Answer the call now and go on in the background."""
 
-    def keep(self, name: str, chunks: Iterable[bytes]) -> Artifact | None:
-        """Keep something too large for a result; ``None`` if nothing is kept here."""
+    async def keep(self, name: str, data: bytes) -> Artifact | None:
+        """Keep something too large for a result; ``None`` if it was not kept."""
         return None
 
     async def cancelled(self) -> None:
@@ -48,7 +47,11 @@ class Sink:
 
 @attrs.frozen(eq=False)
 class ToolContext:
-    """One attempt of one call, as its tool sees it. A parameter annotated with this class is given it."""
+    """One attempt of one call, as its tool sees it. A parameter annotated with this class is given it.
+
+    It is spoken to from the coroutine or the thread that runs the tool; words from other threads may be lost. What is
+    to be awaited is, in a thread, for ``anyio.from_thread.run``.
+    """
 
     session_id: str
     """The session."""
@@ -58,8 +61,12 @@ class ToolContext:
     """Epoch and number of the attempt."""
     handle: str = ""
     """In an inspection: what the attempt said could be asked about."""
+    observation: str = ""
+    """In an inspection: the last remote state the attempt told."""
     host: Any = None
     """The host's object for this session."""
+    output_max: int = 30_000
+    """Characters of a result that will be shown to the model; what is longer is kept and cut."""
     sink: Sink = attrs.field(factory=Sink, repr=False)
     """Where words go; tests may give their own."""
 
@@ -95,12 +102,12 @@ class ToolContext:
         """Answer the call with ``result`` and go on in the background; only a tool with ``detached`` may."""
         self.sink.detach(handle, result)
 
-    def keep(self, name: str, chunks: Iterable[bytes]) -> Artifact | None:
-        """Keep something too large for a result beside the journal; ``None`` if nothing is kept here.
+    async def keep(self, name: str, data: bytes) -> Artifact | None:
+        """Keep something too large for a result beside the journal; ``None`` if it was not kept.
 
-        Writes files: an async tool calls it in a thread.
+        It is listed with the result.
         """
-        return self.sink.keep(name, chunks)
+        return await self.sink.keep(name, data)
 
     async def cancelled(self) -> None:
         """Return when somebody wants the attempt to stop; for a tool with ``stops_itself``."""

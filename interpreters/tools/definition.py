@@ -16,7 +16,7 @@ import msgspec
 
 from agentcore.messages import canonical_json
 from agentcore.policy import Absent, Effect, ToolContract
-from interpreters.support.arguments import SchemaError, check_schema
+from interpreters.support.arguments import check_schema
 from interpreters.tools.context import ToolContext
 from interpreters.tools.errors import ToolDefinitionError, ToolError
 from interpreters.tools.findings import Found
@@ -185,6 +185,9 @@ def _contract(name: str, description: str, parameters: Mapping[str, Any], option
     try:
         schema = canonical_json(dict(parameters))
         check_schema(schema)
+    except (ValueError, TypeError) as error:
+        raise ToolDefinitionError(f"tool {name!r}: its parameters are no usable JSON schema: {error}") from error
+    try:
         return ToolContract(
             name=name,
             effect=effect,
@@ -194,8 +197,6 @@ def _contract(name: str, description: str, parameters: Mapping[str, Any], option
             acts_within_ms=_milliseconds(name, "acts_within", options.get("acts_within")),
             **given,
         )
-    except (SchemaError, TypeError) as error:
-        raise ToolDefinitionError(f"tool {name!r}: its parameters are no usable JSON schema: {error}") from error
     except ValueError as error:  # the contract found a contradiction, and names the tool itself
         raise ToolDefinitionError(str(error)) from error
 
