@@ -65,6 +65,7 @@ FORBIDDEN = [
 HARMLESS = re.compile(
     r"os\.(O_\w+|SEEK_\w+|fspath|fsencode|fsdecode|strerror|sep|linesep|PathLike|stat_result|DirEntry)"
     r"|os\.path\.(join|basename|dirname|split|splitext|normpath|isabs|commonpath|relpath)|signal\.(SIG\w*|Signals)"
+    r"|asyncio\.(CancelledError|current_task)"
 )
 """Names of the same modules that ask nobody."""
 
