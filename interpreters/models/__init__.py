@@ -1,0 +1,34 @@
+"""Models over HTTP, and the pure decoder beneath: bytes of an answer to a message or a classified failure.
+
+``ChatModel`` speaks chat-completions. The decoder is of use without it: ``AnswerDecoder(ChatFolder(), status)``.
+"""
+
+from __future__ import annotations
+
+from interpreters.models.assembly import Reply
+from interpreters.models.chat import ChatModel
+from interpreters.models.chat_decode import ChatFolder
+from interpreters.models.chat_encode import encode_chat
+from interpreters.models.decoder import AnswerDecoder
+from interpreters.models.dialects import Folder
+from interpreters.models.failures import Failure, classify
+from interpreters.models.faults import Fault
+from interpreters.models.patience import Timeouts
+from interpreters.models.sse import ServerEvent, SseDecoder
+from interpreters.models.usage import Prices
+
+__all__ = [
+    "AnswerDecoder",
+    "ChatFolder",
+    "ChatModel",
+    "Failure",
+    "Fault",
+    "Folder",
+    "Prices",
+    "Reply",
+    "ServerEvent",
+    "SseDecoder",
+    "Timeouts",
+    "classify",
+    "encode_chat",
+]

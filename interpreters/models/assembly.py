@@ -1,0 +1,189 @@
+"""One message put together from pieces, in the model's order: the same for every dialect.
+
+1. Pieces of one kind that follow each other are one part; what comes between them divides them.
+2. A surrogate pair may be cut between two pieces: what is shown never holds half of it, and what is kept is healed.
+3. Every call leaves with an id that is its own. Missing ones are minted, and so is the second of two *different* calls
+   under one id. A call told twice word for word, id included, is one call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import attrs
+
+from agentcore.messages import (
+    AssistantPart,
+    FinishReason,
+    MediaPart,
+    OpaquePart,
+    ReasoningPart,
+    TextPart,
+    ToolCallPart,
+    Usage,
+    canonical_json,
+    clean_text,
+    digest,
+)
+from interpreters.support.ports_model import ModelDelta, ReasoningDelta, TextDelta
+
+MINTED_ID_LENGTH = 9
+"""Letters and digits of an id of our own: the one form that also the strictest provider takes back."""
+
+
+def kept(value: Mapping[str, Any]) -> str:
+    """Return provider metadata as canonical JSON; empty for nothing, and for what is no JSON."""
+    try:
+        return canonical_json(dict(value)) if value else ""
+    except (ValueError, RecursionError):
+        return ""
+
+
+@attrs.define
+class OpenCall:
+    """A call that is still being told."""
+
+    provider_id: str = ""
+    """The provider's id, once it is known."""
+    name: str = ""
+    """The tool, as far as it is told."""
+    pieces: list[str] = attrs.field(factory=list)
+    """Argument text so far."""
+    provider_executed: bool = False
+    """The provider runs it itself."""
+    extra: dict[str, Any] = attrs.field(factory=dict)
+    """What the provider wants back with it: signatures."""
+
+    @property
+    def arguments(self) -> str:
+        """The raw argument text so far, healed."""
+        return clean_text("".join(self.pieces))
+
+    def part(self, provider_id: str) -> ToolCallPart:
+        """Return it as a part of a message."""
+        name = clean_text(self.name)
+        return ToolCallPart(provider_id, name, self.arguments, self.provider_executed, kept(self.extra))
+
+
+@attrs.define
+class _Words:
+    """A run of text or reasoning pieces."""
+
+    kind: type[TextPart | ReasoningPart]
+    key: Mapping[str, Any]
+    pieces: list[str] = attrs.field(factory=list)
+    carry: str = ""
+
+    def add(self, piece: str) -> str:
+        """Take a piece; return what may be shown, without half a character at its end."""
+        self.pieces.append(piece)
+        ready, self.carry = self.carry + piece, ""
+        if "\ud800" <= ready[-1] <= "\udbff":
+            ready, self.carry = ready[:-1], ready[-1]
+        return clean_text(ready)
+
+    def part(self) -> TextPart | ReasoningPart:
+        return self.kind(clean_text("".join(self.pieces)), kept(self.key))
+
+
+@attrs.frozen
+class Reply:
+    """A complete answer, as the provider gave it."""
+
+    parts: tuple[AssistantPart, ...]
+    """Content in the model's order."""
+    finish: FinishReason = FinishReason.UNKNOWN
+    """What the label means."""
+    label: str = ""
+    """The raw finish label; empty if none was sent."""
+    id: str = ""
+    """The provider's name for the answer."""
+    usage: Usage = attrs.field(factory=Usage)
+    """What it consumed."""
+    model: str = ""
+    """Which model answered, in its own words."""
+    extra: Mapping[str, Any] = attrs.field(factory=dict)
+    """What belongs to the message and is to be kept beside it, JSON values."""
+
+
+class Assembly:
+    """Collects the content of one message."""
+
+    def __init__(self) -> None:
+        self._segments: list[_Words | OpenCall | MediaPart | OpaquePart] = []
+
+    @property
+    def calls(self) -> list[OpenCall]:
+        """The calls so far, in order."""
+        return [segment for segment in self._segments if isinstance(segment, OpenCall)]
+
+    @property
+    def text(self) -> str:
+        """What was said so far, without the thinking."""
+        return "".join(part.text for part in self.parts() if isinstance(part, TextPart))
+
+    def add_text(self, piece: str, **key: Any) -> list[ModelDelta]:
+        """Take a piece of the answer; ``key`` is its metadata. Return what to show."""
+        shown = self._words(TextPart, key).add(piece) if piece else ""
+        return [TextDelta(shown)] if shown else []
+
+    def add_reasoning(self, piece: str, **key: Any) -> list[ModelDelta]:
+        """Take a piece of thinking; ``key`` is its metadata. Return what to show."""
+        shown = self._words(ReasoningPart, key).add(piece) if piece else ""
+        return [ReasoningDelta(shown)] if shown else []
+
+    def keep_reasoning(self, key: Mapping[str, Any]) -> None:
+        """Put metadata on the thinking so far, making an empty part where there is none to carry it."""
+        found = [one for one in self._segments if isinstance(one, _Words) and one.kind is ReasoningPart]
+        if found:
+            found[-1].key = {**found[-1].key, **key}
+        else:
+            self._segments.insert(0, _Words(ReasoningPart, key))
+
+    def open_call(self) -> OpenCall:
+        """Begin a call at this place of the message."""
+        call = OpenCall()
+        self._segments.append(call)
+        return call
+
+    def add(self, part: MediaPart | OpaquePart) -> None:
+        """Take a whole part."""
+        self._segments.append(part)
+
+    def parts(self, seed: str = "") -> tuple[AssistantPart, ...]:
+        """Return the content; ``seed`` makes minted ids differ between messages."""
+        return tuple(self._parts(seed))
+
+    def _words(self, kind: type[TextPart | ReasoningPart], key: Mapping[str, Any]) -> _Words:
+        last = self._segments[-1] if self._segments else None
+        if isinstance(last, _Words) and last.kind is kind and last.key == key:
+            return last
+        words = _Words(kind, key)
+        self._segments.append(words)
+        return words
+
+    def _parts(self, seed: str) -> Iterator[AssistantPart]:
+        told: set[tuple[str, str, str]] = set()
+        used = {call.provider_id for call in self.calls} - {""}
+        taken: set[str] = set()
+        for place, segment in enumerate(self._segments):
+            if isinstance(segment, _Words):
+                yield segment.part()
+            elif not isinstance(segment, OpenCall):
+                yield segment
+            elif (identity := (segment.provider_id, segment.name, segment.arguments)) not in told or not identity[0]:
+                told.add(identity)
+                provider_id = segment.provider_id
+                if not provider_id or provider_id in taken:
+                    provider_id = _mint(f"{seed}/{place}", used | taken)
+                taken.add(provider_id)
+                yield segment.part(clean_text(provider_id))
+
+
+def _mint(seed: str, used: set[str]) -> str:
+    """Return an id that depends on the seed alone and is not in use."""
+    turn = 0
+    while (minted := digest(f"{seed}/{turn}")[:MINTED_ID_LENGTH]) in used:
+        turn += 1
+    return minted

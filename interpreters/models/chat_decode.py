@@ -1,0 +1,269 @@
+"""The dialect of chat-completions, read: chunks, or one whole body, folded into a message.
+
+1. Only choice 0 counts; a chunk without choices may carry usage, or nothing.
+2. An ``error`` wherever it stands ends the answer as a fault, and so does a finish label of ``FINISH_FAULTS``.
+3. A whole ``message`` in a stream fills in what the deltas did not tell, kind by kind; nothing is told twice. The same
+   goes for the old ``function_call`` beside ``tool_calls``.
+4. Thinking comes under several names; one of them is read per delta, and which one is kept, to be sent back under it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from agentcore.messages import FinishReason, MediaPart, Usage
+from interpreters.models.assembly import Assembly, Reply
+from interpreters.models.calls import CallFolder, Piece, read_piece
+from interpreters.models.failures import Failure, WireFault, classify
+from interpreters.models.faults import FINISH_FAULTS, Fault
+from interpreters.models.usage import chat_usage, later
+from interpreters.support.ports_model import ModelDelta
+
+TERMINATOR = "[DONE]"
+"""Data of the event after which nothing comes."""
+
+REASONING_FIELDS = ("reasoning_content", "reasoning")
+"""Names under which thinking comes as text, in the order in which they are looked at."""
+
+_FINISHES: Mapping[FinishReason, str] = {
+    FinishReason.STOP: "stop end_turn eos eos_token stop_sequence complete completed",
+    FinishReason.TOOL_CALLS: "tool_calls tool_call tool_use function_call",
+    FinishReason.LENGTH: """length max_tokens max_output_tokens model_length truncated
+        model_context_window_exceeded context_length_exceeded""",
+    FinishReason.REFUSAL: "refusal",
+    FinishReason.CONTENT_FILTER: "content_filter sensitive safety recitation blocklist prohibited_content spii",
+    FinishReason.PAUSE: "pause pause_turn",
+}
+
+FINISHES: Mapping[str, FinishReason] = {
+    label: finish for finish, labels in _FINISHES.items() for label in labels.split()
+}
+"""What each finish label means, in lower case; any other, and none at all, is unknown."""
+
+_REPLAYED_KEYS = ("extra_content",)
+
+
+def finish_of(label: str, *, refused: bool) -> FinishReason:
+    """Read a finish label; a refusal in the content outweighs one that claims an ordinary end."""
+    finish = FINISHES.get(label.lower(), FinishReason.UNKNOWN)
+    return FinishReason.REFUSAL if refused and finish in (FinishReason.STOP, FinishReason.UNKNOWN) else finish
+
+
+def malformed(what: str) -> WireFault:
+    """Make the fault of an answer that breaks its own format."""
+    return WireFault(Failure(Fault.MALFORMED_STREAM, f"the stream is malformed: {what}"))
+
+
+class ChatFolder:
+    """Folds one answer of chat-completions. Raises ``WireFault``."""
+
+    def __init__(self) -> None:
+        self.stated = False
+        self.terminated = False
+        self.progress = 0
+        self.usage = Usage()
+        self._assembly = Assembly()
+        self._calls = CallFolder(self._assembly.open_call)
+        self._old_call: list[Piece] = []
+        self._told: set[str] = set()
+        self._details: list[dict[str, Any]] = []
+        self._label = ""
+        self._id = ""
+        self._model = ""
+        self._extra: dict[str, Any] = {}
+
+    @property
+    def text(self) -> str:
+        """What was said so far."""
+        return self._assembly.text
+
+    def fold_event(self, name: str, data: str) -> list[ModelDelta]:
+        """Take one server-sent event; return what to show."""
+        if not data.strip():
+            return []
+        if data.strip() == TERMINATOR:
+            self.stated = self.terminated = True
+            return []
+        try:
+            value = json.loads(data)
+        except (ValueError, RecursionError) as error:
+            if name == "error":
+                raise WireFault(classify(data)) from error
+            raise malformed(f"data that is not JSON ({error})") from error
+        if name == "error":
+            raise WireFault(classify(value))
+        return self._fold(value)
+
+    def fold_body(self, value: Any) -> list[ModelDelta]:
+        """Take a whole answer that came as one JSON value; return what to show."""
+        choices = value.get("choices") if isinstance(value, dict) else None
+        if not choices and not (isinstance(value, dict) and _is_error(value)):
+            told = "the answer is JSON but no chat completion; is the base URL right?"
+            raise WireFault(Failure(Fault.PROTOCOL, told))
+        shown = self._fold(value)
+        self.stated = self.terminated = True
+        return shown
+
+    def reply(self) -> Reply:
+        """Return the message; to be asked only when its end was stated."""
+        if self._old_call and not self._calls.any:
+            self._calls.fold(self._old_call)
+        if self._details:
+            self._assembly.keep_reasoning({"reasoning_details": self._details})
+        parts = self._assembly.parts(self._id)
+        finish = finish_of(self._label, refused="refusal" in self._told)
+        return Reply(parts, finish, self._label, self._id, self.usage, self._model, self._extra)
+
+    def _fold(self, value: Any) -> list[ModelDelta]:
+        if not isinstance(value, dict):
+            raise malformed(f"expected an object, found {type(value).__name__}")
+        if _is_error(value):
+            raise WireFault(classify(value))
+        self._id = self._id or _text(value.get("id"))
+        self._model = _text(value.get("model")) or self._model
+        grok = value.get("x_groq")
+        self._take_usage(value.get("usage"), grok.get("usage") if isinstance(grok, dict) else None)
+        choices = value.get("choices")
+        if choices is not None and not isinstance(choices, list):
+            raise malformed(f"expected a list of choices, found {type(choices).__name__}")
+        shown: list[ModelDelta] = []
+        for choice in choices or ():
+            if isinstance(choice, dict) and not choice.get("index"):
+                shown += self._fold_choice(choice)
+        return shown
+
+    def _fold_choice(self, choice: Mapping[str, Any]) -> list[ModelDelta]:
+        if choice.get("error"):
+            raise WireFault(classify(choice["error"]))
+        self._take_usage(choice.get("usage"))
+        shown: list[ModelDelta] = []
+        if isinstance(delta := choice.get("delta"), dict):
+            shown += self._fold_message(delta, frozenset())
+        if isinstance(message := choice.get("message"), dict):
+            shown += self._fold_message(message, frozenset(self._told))
+        self._take_label(_text(choice.get("finish_reason")))
+        return shown
+
+    def _take_usage(self, *told: Any) -> None:
+        for one in filter(None, told):
+            known = later(self.usage, chat_usage(one))
+            self.progress += known != self.usage
+            self.usage = known
+
+    def _take_label(self, label: str) -> None:
+        if not label:
+            return
+        fault = FINISH_FAULTS.get(label.lower())
+        if fault:
+            raise WireFault(Failure(fault, f"the provider ended the answer with {label!r}"))
+        self._label = label
+        self.stated = True
+        self.progress += 1
+
+    def _fold_message(self, message: Mapping[str, Any], told: frozenset[str]) -> list[ModelDelta]:
+        """Take a delta, or a whole message except for the kinds that are told already."""
+        shown: list[ModelDelta] = []
+        if "reasoning" not in told:
+            shown += self._fold_reasoning(message)
+        if "content" not in told:
+            shown += self._fold_content(message.get("content"))
+        if "refusal" not in told and (refusal := _text(message.get("refusal"))):
+            self._tell("refusal")
+            shown += self._assembly.add_text(refusal, refusal=True)
+        if "media" not in told:
+            self._fold_images(_list(message.get("images")))
+        if "calls" not in told:
+            self._fold_calls(message)
+        self._extra.update({key: message[key] for key in _REPLAYED_KEYS if message.get(key)})
+        return shown
+
+    def _fold_reasoning(self, message: Mapping[str, Any]) -> list[ModelDelta]:
+        details = [dict(one) for one in _list(message.get("reasoning_details")) if isinstance(one, dict)]
+        if details:
+            self._tell("reasoning")
+            self._details += details[_continue_detail(self._details, details[0]) :]
+        for field in REASONING_FIELDS:
+            if words := _text(message.get(field)):
+                self._tell("reasoning")
+                return self._assembly.add_reasoning(words, field=field)
+        words = "".join(_text(one.get("text")) or _text(one.get("summary")) for one in details)
+        return self._assembly.add_reasoning(words)
+
+    def _fold_content(self, content: Any) -> list[ModelDelta]:
+        if isinstance(content, str):
+            content = [{"text": content}] if content else []
+        shown: list[ModelDelta] = []
+        for item in _list(content):
+            if not isinstance(item, dict):
+                continue
+            if words := _words(item.get("thinking")):
+                self._tell("reasoning")
+                shown += self._assembly.add_reasoning(words, field="thinking")
+            elif words := _text(item.get("text")):
+                self._tell("content")
+                shown += self._assembly.add_text(words)
+        return shown
+
+    def _fold_images(self, images: Sequence[Any]) -> None:
+        for image in images:
+            told = image.get("image_url") if isinstance(image, dict) else None
+            url = _text(told.get("url")) if isinstance(told, dict) else ""
+            if url:
+                self._tell("media")
+                self._assembly.add(_media(url))
+
+    def _fold_calls(self, message: Mapping[str, Any]) -> None:
+        pieces = [piece for entry in _list(message.get("tool_calls")) if (piece := read_piece(entry))]
+        self._calls.fold([piece for piece in pieces if not piece.empty])
+        old = read_piece({"index": 0, "function": message.get("function_call")})
+        if old and not old.empty:
+            self._old_call.append(old)
+        if any(not piece.empty for piece in (*pieces, *([old] if old else []))):
+            self._tell("calls")
+
+    def _tell(self, kind: str) -> None:
+        self._told.add(kind)
+        self.progress += 1
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _words(value: Any) -> str:
+    """Return thinking that comes as text, or as a list of texts."""
+    if isinstance(value, str):
+        return value
+    return "".join(_text(item.get("text")) for item in _list(value) if isinstance(item, dict))
+
+
+def _media(url: str) -> MediaPart:
+    head, comma, data = url.partition(",")
+    if head.startswith("data:") and comma:
+        return MediaPart(head.removeprefix("data:").partition(";")[0] or "image/png", data)
+    return MediaPart("image/*", url)
+
+
+def _is_error(value: Mapping[str, Any]) -> bool:
+    return bool(value.get("error")) or "error" in (value.get("object"), value.get("type"))
+
+
+def _continue_detail(details: list[dict[str, Any]], piece: dict[str, Any]) -> bool:
+    """Join a piece to the last detail if it continues that: words are appended, anything else replaces what was told.
+
+    Return whether it did. Details of one list are never joined with each other.
+    """
+    last = details[-1] if details else {}
+    if piece.get("index") is None or (last.get("type"), last.get("index")) != (piece.get("type"), piece["index"]):
+        return False
+    for key, value in piece.items():
+        grows = key in ("text", "summary", "data") and isinstance(value, str) and isinstance(last.get(key), str)
+        if value is not None:
+            last[key] = last[key] + value if grows else value
+    return True

@@ -1,0 +1,168 @@
+"""One HTTP exchange with a model server: bytes in, the decoder fed, everything that can break turned into a failure."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import aclosing
+
+import anyio
+import attrs
+import httpx
+
+from interpreters.models.assembly import Reply
+from interpreters.models.decoder import AnswerDecoder
+from interpreters.models.dialects import Folder
+from interpreters.models.failures import Failure
+from interpreters.models.faults import Fault
+from interpreters.models.patience import Patience, Timeouts
+from interpreters.support.ports_model import ModelDelta
+
+
+@attrs.frozen
+class WireRequest:
+    """What is sent."""
+
+    url: httpx.URL
+    """Where to."""
+    headers: Mapping[str, str] = attrs.field(repr=False)
+    """Header fields; they hold the credentials."""
+    content: bytes = attrs.field(repr=False)
+    """The body."""
+
+
+class Exchange:
+    """Sends one request and reads the answer. What the network does is an outcome, never an exception."""
+
+    def __init__(
+        self,
+        folder: Folder,
+        timeouts: Timeouts,
+        *,
+        opened: Callable[[], None],
+        show: Callable[[ModelDelta], None],
+        now_ms: Callable[[], int],
+    ) -> None:
+        self.folder = folder
+        self._timeouts = timeouts
+        self._opened = opened
+        self._show = show
+        self._now_ms = now_ms
+        self._decoder: AnswerDecoder | None = None
+        self._failure: Failure | None = None
+        self._begun = False
+
+    @property
+    def shown(self) -> bool:
+        """Whether anything of the answer was shown."""
+        return self._decoder is not None and self._decoder.shown
+
+    @property
+    def complete(self) -> bool:
+        """Whether there is a message, whatever happens from now on."""
+        return self._failure is None and self.folder.stated and not (self._decoder and self._decoder.failure)
+
+    def outcome(self) -> Reply | Failure:
+        """Return what became of the request."""
+        if self._failure is not None or self._decoder is None:
+            return self._failure or Failure(Fault.DEFECT, "the request was never sent")
+        return self._decoder.outcome()
+
+    async def perform(self, client: httpx.AsyncClient, request: WireRequest) -> None:
+        """Send the request and read the answer to its end."""
+        patience = Patience(self._timeouts, anyio.current_time())
+        try:
+            with anyio.CancelScope(deadline=patience.first(anyio.current_time())) as scope:
+                await self._exchange(client, request, patience, scope)
+            if scope.cancelled_caught:
+                self._lose(Failure(Fault.IDLE_TIMEOUT, self._waited_for()))
+        except httpx.HTTPError as error:
+            self._lose(failure_of(error))
+
+    async def _exchange(
+        self, client: httpx.AsyncClient, request: WireRequest, patience: Patience, scope: anyio.CancelScope
+    ) -> None:
+        limits = httpx.Timeout(None, connect=self._timeouts.connect_s)
+        sending = client.stream(
+            "POST",
+            request.url,
+            headers=dict(request.headers),
+            content=request.content,
+            timeout=limits,
+            follow_redirects=False,
+        )
+        async with sending as response:
+            headers = {name.lower(): value for name, value in response.headers.items()}
+            decoder = AnswerDecoder(self.folder, response.status_code, headers, now_ms=self._now_ms())
+            self._decoder = decoder
+            async with aclosing(_body(response)) as chunks:
+                async for chunk in chunks:
+                    self._take(decoder, chunk)
+                    if decoder.failure:
+                        return
+                    scope.deadline = patience.after(decoder, anyio.current_time())
+            self._show_all(decoder.close())
+
+    def _take(self, decoder: AnswerDecoder, chunk: bytes) -> None:
+        if decoder.ok and not self._begun:
+            self._begun = True
+            self._opened()
+        self._show_all(decoder.feed(chunk))
+
+    def _show_all(self, deltas: Sequence[ModelDelta]) -> None:
+        for delta in deltas:
+            self._show(delta)
+
+    def _lose(self, failure: Failure) -> None:
+        """Nothing more will come: that is the failure, unless the answer had said that it is complete."""
+        if self._decoder is None:
+            self._failure = failure
+        elif self._decoder.ok:
+            self._decoder.lose(failure)
+        else:
+            # The status had said what is wrong; the body would only have told more.
+            self._decoder.close()
+
+    def _waited_for(self) -> str:
+        times = self._timeouts
+        return f"silence: no byte for {times.idle_s:g} s, or nothing of the answer for {times.progress_s:g} s"
+
+
+async def _body(response: httpx.Response) -> AsyncGenerator[bytes, None]:
+    async for chunk in response.aiter_bytes():
+        yield chunk
+
+
+_FAULTS: tuple[tuple[type[Exception], Fault, str], ...] = (
+    (httpx.ConnectTimeout, Fault.CONNECT_TIMEOUT, "the server did not accept a connection in time"),
+    (httpx.ConnectError, Fault.CONNECTION, "the server cannot be reached; is it running, and is the base URL right?"),
+    (httpx.ProxyError, Fault.CONNECTION, "the proxy refused"),
+    (httpx.TimeoutException, Fault.IDLE_TIMEOUT, "the connection was silent for too long"),
+    (httpx.LocalProtocolError, Fault.INVALID_REQUEST, "the request cannot be sent as it is"),
+    (httpx.UnsupportedProtocol, Fault.INVALID_REQUEST, "the base URL has to begin with http:// or https://"),
+    (httpx.DecodingError, Fault.MALFORMED_STREAM, "the compressed answer is broken"),
+    (httpx.TransportError, Fault.CONNECTION, "the connection broke"),
+)
+
+
+def failure_of(error: httpx.HTTPError) -> Failure:
+    """Classify what the HTTP library raised; the first row that fits decides."""
+    fault, words = next(
+        ((fault, words) for kind, fault, words in _FAULTS if isinstance(error, kind)),
+        (Fault.DEFECT, f"unforeseen {type(error).__name__}"),
+    )
+    if fault is Fault.INVALID_REQUEST:
+        # These texts quote what was to be sent, header fields included.
+        return Failure(fault, words)
+    told = str(error).strip()
+    return Failure(fault, f"{words} ({told})" if told else words)
+
+
+def is_local(url: httpx.URL) -> bool:
+    """Say whether an address is this machine: a proxy of the environment would lead away from it."""
+    return url.host in ("localhost", "::1") or url.host.startswith("127.")
+
+
+def certificates() -> ssl.SSLContext:
+    """Load the certificate authorities, once for many clients: it takes longer than a request on loopback."""
+    return httpx.create_ssl_context()

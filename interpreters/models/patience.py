@@ -1,0 +1,53 @@
+"""How long an answer is waited for: two clocks, because a server may send comments for ever and say nothing.
+
+1. No *bytes* for ``idle_s``: the connection is dead, or the server is.
+2. No *progress* for ``progress_s``: bytes come, but nothing of the answer does. Comments and pings wind only the first.
+3. Once the end was stated the rest (usage, the terminator) gets a short while, and a server that keeps the connection
+   open behind its terminator a moment.
+"""
+
+from __future__ import annotations
+
+import math
+
+import attrs
+
+from interpreters.models.decoder import AnswerDecoder
+
+_AFTER_STATED_S = 5.0
+_AFTER_DONE_S = 0.05
+
+
+@attrs.frozen
+class Timeouts:
+    """Waiting times of one request, in seconds. The deadline of the whole request is the reducer's."""
+
+    connect_s: float = 15.0
+    """To reach the server."""
+    idle_s: float = 240.0
+    """Without a byte, the wait for the first one included: a small machine reads a long prompt for minutes."""
+    progress_s: float = 300.0
+    """Without anything of the answer."""
+
+
+class Patience:
+    """Says until when to wait, given what came. Times are those of one clock, in seconds."""
+
+    def __init__(self, timeouts: Timeouts, now: float) -> None:
+        self._timeouts = timeouts
+        self._progress = 0
+        self._progressed_at = now
+        self._over_at = math.inf
+
+    def first(self, now: float) -> float:
+        """Return until when to wait for the first byte."""
+        return now + min(self._timeouts.idle_s, self._timeouts.progress_s)
+
+    def after(self, decoder: AnswerDecoder, now: float) -> float:
+        """Return until when to wait for the next bytes, when some were just decoded."""
+        if decoder.progress != self._progress:
+            self._progress, self._progressed_at = decoder.progress, now
+        if decoder.done or decoder.folder.stated:
+            self._over_at = min(self._over_at, now + (_AFTER_DONE_S if decoder.done else _AFTER_STATED_S))
+            return self._over_at
+        return min(now + self._timeouts.idle_s, self._progressed_at + self._timeouts.progress_s)
