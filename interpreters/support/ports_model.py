@@ -76,7 +76,7 @@ ModelDelta = TextDelta | ReasoningDelta
 
 @attrs.frozen
 class HookRan:
-    """A hook of the host was called: for the trace. The engine tells it; it wraps the hooks that it hands to a model."""
+    """A hook of the host was called: for the trace. The engine tells it, and wraps the hooks it hands to a model."""
 
     hook: str
     """Its name: ``convert_to_wire`` …"""
@@ -102,7 +102,7 @@ def ignore(_: object) -> None:
     """Take anything and do nothing: for who wants no views."""
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, eq=False)
 class ModelRun:
     """One attempt of a request: what the model is asked, and how it talks back."""
 
