@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import inspect
 import json
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -107,18 +106,14 @@ class ChatModel:
         headers = {"content-type": "application/json", "accept": "text/event-stream, application/json"}
         headers |= self._headers
         try:
-            body: Any = encode_chat(run.view, self._asked(run.view))
+            body = encode_chat(run.view, self._asked(run.view))
         except ValueError as error:
             raise _Refused(Fault.INVALID_REQUEST, str(error)) from error
         try:
-            if run.refresh is not None:
-                fresh = run.refresh()
-                found = dict(await fresh if inspect.isawaitable(fresh) else fresh)
-                secrets.update(found.values())
-                headers |= {name.lower(): value for name, value in found.items()}
-            if run.convert is not None:
-                changed = run.convert(run.view, body)
-                body = dict(await changed if inspect.isawaitable(changed) else changed)
+            fresh = await run.credentials()
+            secrets.update(fresh.values())
+            headers |= {name.lower(): value for name, value in fresh.items()}
+            body = dict(await run.converted(body))
         except Exception as error:
             raise _Refused(Fault.HOOK_FAILED, f"a hook failed: {type(error).__name__}: {error}") from error
         unfit = [name for name, value in headers.items() if not (value.isascii() and value.isprintable())]

@@ -18,8 +18,9 @@ its mailbox. Rules every model keeps:
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import anyio
 import attrs
@@ -28,6 +29,8 @@ from agentcore.commands import RequestModel
 from agentcore.events import ModelFailed, ModelFailure, ModelReplied, ModelStopped, ModelStreamOpened
 from agentcore.messages import AssistantPart, FinishReason, Message, TextPart, Usage
 from agentcore.policy import ModelSettings, ToolContract
+
+T = TypeVar("T")
 
 
 class RequestView(Protocol):
@@ -76,10 +79,10 @@ ModelDelta = TextDelta | ReasoningDelta
 
 @attrs.frozen
 class HookRan:
-    """A hook of the host was called: for the trace. The engine tells it, and wraps the hooks it hands to a model."""
+    """A hook of the host was called: for the trace."""
 
     hook: str
-    """Its name: ``convert_to_wire`` …"""
+    """Its name: ``convert-to-wire`` …"""
     about: str
     """The id of what it was called for."""
     duration_ms: int
@@ -102,6 +105,10 @@ def ignore(_: object) -> None:
     """Take anything and do nothing: for who wants no views."""
 
 
+def _changes(old: WireBody, new: WireBody) -> str:
+    return ", ".join(sorted(key for key in {*old, *new} if old.get(key) != new.get(key)))
+
+
 @attrs.frozen(kw_only=True, eq=False)
 class ModelRun:
     """One attempt of a request: what the model is asked, and how it talks back."""
@@ -116,16 +123,43 @@ class ModelRun:
     """Takes the one event that comes before the last."""
     show: Callable[[ModelDelta], None] = ignore
     """Takes pieces for the eye."""
+    trace: Callable[[HookRan], None] = ignore
+    """Takes what is told of hooks."""
     convert: ConvertToWire | None = None
-    """Hook: has the last word on what is sent."""
+    """Hook: has the last word on what is sent; called through ``converted``."""
     refresh: RefreshCredentials | None = None
-    """Hook: gives the credentials of this attempt."""
+    """Hook: gives the credentials of this attempt; called through ``credentials``."""
     stop: anyio.Event = attrs.field(factory=anyio.Event)
     """Set when the request is to end."""
 
     def opened(self) -> None:
         """Say that the first byte came."""
         self.emit(ModelStreamOpened(at=self.now(), **self._key()))
+
+    async def credentials(self) -> Mapping[str, str]:
+        """Call the hook that refreshes credentials and return header fields; raises what the hook raises."""
+        refresh = self.refresh
+        if refresh is None:
+            return {}
+        return await self._call("refresh-credentials", refresh, lambda found: ", ".join(sorted(found)))
+
+    async def converted(self, body: WireBody) -> WireBody:
+        """Call the hook that converts to the wire and return what to send; raises what the hook raises."""
+        convert = self.convert
+        if convert is None:
+            return body
+        return await self._call("convert-to-wire", lambda: convert(self.view, body), lambda new: _changes(body, new))
+
+    async def _call(self, hook: str, work: Callable[[], T | Awaitable[T]], changed: Callable[[T], str]) -> T:
+        began = self.now()
+        told = "failed"
+        try:
+            made = work()
+            done: T = await made if inspect.isawaitable(made) else made
+            told = changed(done) or "nothing"
+        finally:
+            self.trace(HookRan(hook, self.order.request_id, self.now() - began, told))
+        return done
 
     def replied(
         self,
