@@ -212,11 +212,13 @@ class Toolbox:
 
 async def _run(function: Callable[..., Any], *, in_thread: bool, arguments: dict[str, Any]) -> Any:
     """Call a sync function in a thread of its own count, so that tools that hang never keep others from starting."""
+    def call() -> tuple[Any]:
+        return (function(**arguments),)  # trio refuses to bring a bare coroutine out of a thread
+
     if in_thread:
-        call = functools.partial(function, **arguments)
-        result = await anyio.to_thread.run_sync(call, abandon_on_cancel=True, limiter=anyio.CapacityLimiter(1))
+        (result,) = await anyio.to_thread.run_sync(call, abandon_on_cancel=True, limiter=anyio.CapacityLimiter(1))
     else:
-        result = function(**arguments)
+        (result,) = call()
     return await result if inspection.isawaitable(result) else result
 
 
