@@ -11,13 +11,12 @@
 from __future__ import annotations
 
 import re
-from enum import StrEnum
 from typing import Any, NamedTuple
 
 import attrs
 
 from agentcore import events
-from agentcore.events import CompactionPurpose, Event
+from agentcore.events import CompactionPurpose, Event, Inspector
 from agentcore.rejections import Rejection
 
 
@@ -37,13 +36,6 @@ class Key(NamedTuple):
 def tag_of(kind: type[Any]) -> str:
     """Return the kebab-case tag of a class: ``RequestModel`` is ``request-model``."""
     return re.sub(r"(?<!^)(?=[A-Z])", "-", kind.__name__).lower()
-
-
-class Inspector(StrEnum):
-    """Who is to look at an effect."""
-
-    PROGRAM = "program"
-    PERSON = "person"
 
 
 @attrs.frozen

@@ -33,7 +33,6 @@ class RejectionCode(StrEnum):
     FOREIGN_REQUEST = "foreign-request"
     STALE_REQUEST = "stale-request"
     FOREIGN_CALL = "foreign-call"
-    STALE_CALL = "stale-call"
     FOREIGN_ATTEMPT = "foreign-attempt"
     STALE_ATTEMPT = "stale-attempt"
     EARLIER_ATTEMPT_ACTED = "earlier-attempt-acted"
@@ -48,7 +47,6 @@ class RejectionCode(StrEnum):
     EFFECT_NOT_PROVED_ABSENT = "effect-not-proved-absent"
     RETRY_NOT_POSSIBLE = "retry-not-possible"
     FOREIGN_CHECKPOINT = "foreign-checkpoint"
-    NOT_A_BOUNDARY = "not-a-boundary"
     EMPTY_PROMPT = "empty-prompt"
     CORE_DEFECT = "core-defect"
 

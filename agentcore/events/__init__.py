@@ -53,6 +53,7 @@ from agentcore.events.tools import (
     ArgumentsRefused,
     EffectInspected,
     Finding,
+    Inspector,
     PolicyAllowed,
     PolicyAsked,
     PolicyBlocked,
@@ -126,9 +127,6 @@ EVENTS: tuple[type[Event], ...] = (*HOST_EVENTS, *WORLD_EVENTS)
 """Classes of all events."""
 
 __all__ = [
-    "EVENTS",
-    "HOST_EVENTS",
-    "WORLD_EVENTS",
     "AbortRequested",
     "AbortScope",
     "ApprovalDenied",
@@ -144,15 +142,18 @@ __all__ = [
     "ContextCompacted",
     "DamageKind",
     "DenialKind",
+    "EVENTS",
     "EffectInspected",
     "EffectResolved",
     "Event",
     "Finding",
     "FollowUpQueued",
+    "HOST_EVENTS",
     "HistoryCleared",
     "HistoryImported",
     "HostEvent",
     "InspectionRequested",
+    "Inspector",
     "MessageWithdrawn",
     "ModelFailed",
     "ModelFailure",
@@ -181,5 +182,6 @@ __all__ = [
     "ToolProgressed",
     "ToolStarted",
     "ToolSucceeded",
+    "WORLD_EVENTS",
     "WorldEvent",
 ]

@@ -252,6 +252,13 @@ class TaskSettled:
     """What it consumed."""
 
 
+class Inspector(StrEnum):
+    """Who is to look at an effect."""
+
+    PROGRAM = "program"
+    PERSON = "person"
+
+
 class Finding(StrEnum):
     """What an inspection found."""
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import attrs
 
-from agentcore.commands import Inspector
+from agentcore.events import Inspector
 from agentcore.messages import AssistantMessage, Outcome
 from agentcore.policy import ToolContract
 from agentcore.states.because import Transition
@@ -151,6 +151,8 @@ class EffectUnknown:
     """The attempt."""
     inquiry: Inquiry
     """How it is being found out."""
+    live: bool = False
+    """Its ``ExecuteTool`` is still outstanding: the attempt was not seen to end."""
     cancel: Cancel | None = None
     """An order to stop the attempt, which may still run."""
     resumed: bool = False
@@ -202,6 +204,8 @@ class Tries:
     """Inspections and pauses between them."""
     inspections_used: int = 0
     """Automatic inspections, counted against their bound."""
+    asks_used: int = 0
+    """Questions to a person that brought no answer, counted against the same bound."""
     retries_used: int = 0
     """Extra executions, counted against their bound."""
     observations_used: int = 0
@@ -264,10 +268,12 @@ class Call:
     """Earlier attempts proved not to have acted."""
     counted: bool = False
     """It was counted against the turn's tool calls."""
+    aborted: bool = False
+    """Somebody wanted it to stop: it is not run again."""
+    reviewed_in: int = -1
+    """Epoch of the review that allowed it; a resume asks for a new one before anything runs again."""
     registered: bool = False
     """It lives in the register: a detached task, or an effect whose outcome was given up."""
-    forced: bool = False
-    """An inspection that a person asked for in a quiet stop."""
 
     @property
     def run(self) -> Run | None:

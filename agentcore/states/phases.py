@@ -88,8 +88,6 @@ class Preparing:
     """The host is preparing; the answer to ``PrepareStep`` is awaited."""
     prepared: bool = False
     """The host has prepared, or installed nothing."""
-    compacted: bool = False
-    """A compaction at the threshold was tried for this step."""
 
 
 @attrs.frozen
@@ -200,6 +198,8 @@ class Completed:
     """How it was reached."""
     ending: Ending
     """How the turn ended."""
+    seq: int
+    """The event at which the end was decided."""
     unsaved: bool = False
     """The end is not durable: when reopened, the turn continues from its last saved point."""
 
@@ -212,6 +212,8 @@ class Denied:
     """How it was reached."""
     ending: Ending
     """How the turn ended."""
+    seq: int
+    """The event at which the end was decided."""
     unsaved: bool = False
     """The end is not durable: when reopened, the turn continues from its last saved point."""
 
@@ -224,6 +226,8 @@ class Cancelled:
     """How it was reached."""
     ending: Ending
     """How the turn ended."""
+    seq: int
+    """The event at which the end was decided."""
     unsaved: bool = False
     """The end is not durable: when reopened, the turn continues from its last saved point."""
 
@@ -236,6 +240,8 @@ class Exhausted:
     """How it was reached."""
     ending: Ending
     """How the turn ended."""
+    seq: int
+    """The event at which the end was decided."""
     unsaved: bool = False
     """The end is not durable: when reopened, the turn continues from its last saved point."""
 
@@ -248,6 +254,8 @@ class Failed:
     """How it was reached."""
     ending: Ending
     """How the turn ended."""
+    seq: int
+    """The event at which the end was decided."""
     unsaved: bool = False
     """The end is not durable: when reopened, the turn continues from its last saved point."""
 

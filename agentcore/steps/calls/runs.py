@@ -1,0 +1,347 @@
+"""Results of an execution, own, late and contradictory.
+
+The interleaving that matters: (1) an attempt is ordered; (2) its deadline passes or the process dies, the effect is unknown; (3) the
+attempt reports after all. Its own success settles it. Once a newer attempt was started the report is kept as
+evidence and shown,
+for it says that there may be two deeds.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from attrs import evolve
+
+from agentcore.events import (
+    TaskSettled,
+    TaskStarted,
+    TimerFired,
+    ToolCancelled,
+    ToolFailed,
+    ToolLost,
+    ToolProgressed,
+    ToolStarted,
+    ToolSucceeded,
+)
+from agentcore.limits import allows
+from agentcore.messages import (
+    CancelledCall,
+    EffectSeen,
+    FailedCall,
+    NotExecuted,
+    NotExecutedReason,
+    Outcome,
+    ProvedBy,
+    Succeeded,
+    is_open,
+)
+from agentcore.policy import Effect
+from agentcore.rejections import Blame, RejectionCode
+from agentcore.states import (
+    RUNNING,
+    Because,
+    Call,
+    CancellationRequested,
+    EffectUnknown,
+    Executing,
+    Released,
+    Run,
+    Settled,
+    State,
+)
+from agentcore.steps.base import stopping, why
+from agentcore.steps.calls.moves import (
+    Facts,
+    lose,
+    may_run_again,
+    settle,
+    settle_denying,
+    suspect,
+    suspect_running,
+)
+from agentcore.steps.verdicts import Ignored, Refused, stale
+
+Report = (
+    ToolStarted | ToolProgressed | ToolSucceeded | ToolFailed | ToolCancelled | ToolLost | TaskStarted | TaskSettled
+)
+
+
+class Relation(StrEnum):
+    """How the attempt an event names relates to the call's present one."""
+
+    OWN = "own"
+    EARLIER = "earlier"
+    VOIDED = "voided"
+    STALE = "stale"
+    FOREIGN = "foreign"
+
+
+def relate(state: State, call: Call, event: Report) -> tuple[Relation, Run | None]:
+    """Say which attempt of the call an event speaks of."""
+    given, run = (event.epoch, event.attempt), call.run
+    if run is not None and run.id == given and not isinstance(call.state, Released):
+        return Relation.OWN, run
+    for relation, runs in ((Relation.EARLIER, call.unproved), (Relation.VOIDED, call.voided)):
+        for earlier in runs:
+            if earlier.id == given:
+                return relation, earlier
+    known = given <= (state.epoch, call.tries.executions) and not (run is not None and run.id == given)
+    return (Relation.STALE if known else Relation.FOREIGN), None
+
+
+def _wrong_attempt(call: Call, event: Report, relation: Relation) -> Refused:
+    name = f"{call.call_id}#{event.epoch}.{event.attempt}"
+    if relation is Relation.FOREIGN:
+        return Refused(RejectionCode.FOREIGN_ATTEMPT, Blame.WORLD, name)
+    return stale(RejectionCode.STALE_ATTEMPT, name)
+
+
+def _outcome(call: Call, event: ToolSucceeded | ToolFailed | ToolCancelled | TaskSettled, by: ProvedBy) -> Outcome:
+    """Build the outcome an event reports, with all its evidence."""
+    late = isinstance(call.state, EffectUnknown) or (isinstance(call.state, Settled) and is_open(call.state.outcome))
+    match event:
+        case ToolSucceeded():
+            return Succeeded(
+                event.result,
+                event.summary,
+                event.duration_ms,
+                event.resource_version,
+                event.artifacts,
+                timed_out=late,
+                proved_by=by,
+                terminate=event.terminate,
+            )
+        case TaskSettled(succeeded=True):
+            return Succeeded(event.result, artifacts=event.artifacts, timed_out=late, proved_by=by)
+        case TaskSettled():
+            return FailedCall(event.result, "task-failed", timed_out=late, proved_by=by)
+        case ToolFailed():
+            return FailedCall(event.error, event.kind, event.fatal, event.duration_ms, timed_out=late, proved_by=by)
+        case ToolCancelled():
+            return CancelledCall(event.effect)
+
+
+_SETTLED_BY = {
+    ToolSucceeded: Because.TOOL_SUCCEEDED,
+    ToolFailed: Because.TOOL_FAILED,
+    ToolCancelled: Because.TOOL_CANCELLED,
+    TaskSettled: Because.TASK_SETTLED,
+}
+
+
+def start(state: State, call: Call, event: ToolStarted) -> Call | Ignored | Refused:
+    """Note that the attempt began, and what an inspection can ask about."""
+    relation, run = relate(state, call, event)
+    if relation is not Relation.OWN or run is None:
+        return _wrong_attempt(call, event, relation)
+    if run.started:
+        repeated = event.handle == run.handle
+        return Ignored("already-started") if repeated else stale(RejectionCode.ALREADY_STARTED, call.call_id)
+    return _with_run(
+        call, evolve(run, started=True, handle=event.handle), Because.TOOL_STARTED, ("handle", event.handle)
+    )
+
+
+def progress(state: State, call: Call, event: ToolProgressed) -> Call | Ignored | Refused:
+    """Note what is newly known of the remote state, a bounded number of times."""
+    relation, run = relate(state, call, event)
+    if relation is not Relation.OWN or run is None:
+        return _wrong_attempt(call, event, relation)
+    if event.observation == run.observation:
+        return Ignored("nothing-new")
+    if not allows(state.config.limits.observations, call.tries.observations_used):
+        return Ignored("observations-used-up")
+    call = evolve(call, tries=evolve(call.tries, observations_used=call.tries.observations_used + 1))
+    observed = evolve(run, observation=event.observation)
+    return _with_run(call, observed, Because.TOOL_PROGRESSED, ("observation", event.observation))
+
+
+def _with_run(call: Call, run: Run, because: Because, *facts: tuple[str, object]) -> Call:
+    """Change what is known of the running attempt, not where the call stands."""
+    state = call.state
+    if not isinstance(state, Executing | CancellationRequested | EffectUnknown):
+        return call
+    return evolve(call, state=evolve(state, run=run, transition=why(because, *facts)))
+
+
+def succeed(state: State, call: Call, event: ToolSucceeded | TaskSettled) -> Call | Ignored | Refused:
+    """Settle by a success: the attempt's own, any attempt's of a keyed call, an earlier one's before a newer started."""
+    relation, run = relate(state, call, event)
+    because = _SETTLED_BY[type(event)]
+    if isinstance(event, TaskSettled):
+        if not call.contract.detached:
+            return Refused(RejectionCode.NOT_DETACHED, Blame.WORLD, call.call_id)
+        if relation is Relation.OWN and not event.succeeded:
+            return settle_denying(state, call, _outcome(call, event, ProvedBy.ATTEMPT), because)
+    if relation is Relation.OWN:
+        return settle(
+            call, _outcome(call, event, ProvedBy.ATTEMPT), because, ("duration_ms", getattr(event, "duration_ms", None))
+        )
+    if run is None:
+        return _wrong_attempt(call, event, relation)
+    return _earlier_success(call, event, run, relation)
+
+
+def _earlier_success(
+    call: Call, event: ToolSucceeded | TaskSettled, run: Run, relation: Relation
+) -> Call | Ignored | Refused:
+    name = f"{call.call_id}#{event.epoch}.{event.attempt}"
+    newer_started = isinstance(call.state, RUNNING) and not isinstance(call.state, Released)
+    succeeded = not isinstance(event, TaskSettled) or event.succeeded
+    if succeeded and (call.contract.effect is Effect.KEYED or not newer_started):
+        contradicts = "it was declared absent" if relation is Relation.VOIDED else ""
+        outcome = _outcome(call, event, ProvedBy.EARLIER_ATTEMPT)
+        return settle(call, outcome, Because.EARLIER_ATTEMPT_REPORTED, ("contradicts", contradicts), run=run)
+    if isinstance(call.state, EffectUnknown):
+        return _report(call, call.state, f"attempt {event.epoch}.{event.attempt} reports: {event.result}")
+    return stale(RejectionCode.EARLIER_ATTEMPT_ACTED, name, "An earlier attempt acted too; there may be two deeds.")
+
+
+def _report(call: Call, unknown: EffectUnknown, said: str) -> Call | Ignored:
+    """Keep what an earlier attempt says late, for whoever inspects."""
+    if said in unknown.reports:
+        return Ignored("already-reported")
+    transition = why(Because.EARLIER_ATTEMPT_REPORTED, ("said", said))
+    return evolve(call, state=evolve(unknown, transition=transition, reports=(*unknown.reports, said)))
+
+
+def fail(state: State, call: Call, event: ToolFailed) -> Call | Ignored | Refused:
+    """Settle by an error of the attempt, which claims that it has ended."""
+    return _ended(state, call, event, (("kind", event.kind), ("error", event.error)))
+
+
+def cancelled(state: State, call: Call, event: ToolCancelled) -> Call | Ignored | Refused:
+    """Take a confirmed stop. One whose effect is unproved proves only that the attempt has ended."""
+    if event.effect is not EffectSeen.UNPROVED:
+        return _ended(state, call, event, (("effect", event.effect.value),))
+    relation, run = relate(state, call, event)
+    if relation is not Relation.OWN or run is None:
+        return _wrong_attempt(call, event, relation)
+    if call.contract.pure:
+        return settle(call, CancelledCall(EffectSeen.NONE), Because.TOOL_CANCELLED)
+    if call.contract.effect is Effect.OPAQUE and stopping(state, call) and not call.unproved:
+        return settle(call, CancelledCall(EffectSeen.UNPROVED), Because.CANCEL_UNPROVED)
+    return _attempt_ended(state, call, run, Because.CANCEL_UNPROVED, (("effect", event.effect.value),))
+
+
+def _ended(state: State, call: Call, event: ToolFailed | ToolCancelled, facts: Facts) -> Call | Ignored | Refused:
+    """Settle by a proved end: the present attempt's, or an earlier one's before a newer started."""
+    relation, run = relate(state, call, event)
+    because = _SETTLED_BY[type(event)]
+    if relation is Relation.OWN:
+        by, spoken = ProvedBy.ATTEMPT, call
+    elif relation is Relation.EARLIER and run is not None and not isinstance(call.state, RUNNING):
+        # (1) keyed attempt 1 lost, (2) attempt 2 not released yet, (3) attempt 1 reports its end.
+        by, because = ProvedBy.EARLIER_ATTEMPT, Because.EARLIER_ATTEMPT_REPORTED
+        spoken = evolve(call, unproved=tuple(other for other in call.unproved if other is not run))
+    else:
+        return _wrong_attempt(call, event, relation)
+    outcome = _outcome(call, event, by)
+    if isinstance(outcome, CancelledCall) and outcome.effect is EffectSeen.DONE:
+        return settle(spoken, outcome, because, *facts, run=run)
+    return settle_denying(state, spoken, outcome, because, *facts, run=run)
+
+
+def lost(state: State, call: Call, event: ToolLost) -> Call | Ignored | Refused:
+    """Take that an attempt is out of sight: for everything that acts this is no failure but an unknown."""
+    relation, run = relate(state, call, event)
+    if relation is not Relation.OWN or run is None:
+        return _wrong_attempt(call, event, relation)
+    if event.observation and event.observation != run.observation:
+        run = evolve(run, observation=event.observation)
+    facts = (("cause", event.cause), ("target", event.target), ("observation", event.observation))
+    if isinstance(call.state, EffectUnknown):
+        if not call.state.live:
+            return Ignored("already-unknown")
+        return _attempt_ended(state, call, run, Because.TOOL_LOST, facts)
+    if isinstance(call.state, CancellationRequested) and call.contract.pure:
+        return settle(call, CancelledCall(EffectSeen.NONE), Because.TOOL_LOST, *facts)
+    return lose(state, call, run, Because.TOOL_LOST, *facts)
+
+
+def _attempt_ended(state: State, call: Call, run: Run, because: Because, facts: Facts) -> Call:
+    """Withdraw the cancel of an attempt that has ended without proof; a keyed one past its deadline may run again now."""
+    if not isinstance(call.state, EffectUnknown):
+        return lose(state, evolve(call, aborted=True), run, because, *facts)
+    if call.contract.effect is Effect.KEYED and may_run_again(state, call):
+        return lose(state, call, run, because, *facts)
+    unknown = call.state
+    if not unknown.live and unknown.cancel is None:
+        return evolve(call, state=evolve(unknown, transition=why(because, *facts)))
+    if unknown.proved_absent is not None or unknown.inquiry.resume_at is None:
+        return evolve(call, state=evolve(unknown, run=run, transition=why(because, *facts), live=False, cancel=None))
+    return suspect(state, call, run, because, *facts, resumed=unknown.resumed)
+
+
+def detach(state: State, call: Call, event: TaskStarted) -> Call | Ignored | Refused:
+    """Let a detached tool go on in the background: the call stays as it is and moves to the register."""
+    relation, run = relate(state, call, event)
+    if relation is not Relation.OWN or run is None:
+        return _wrong_attempt(call, event, relation)
+    if not call.contract.detached:
+        return Refused(RejectionCode.NOT_DETACHED, Blame.WORLD, call.call_id)
+    if call.registered:
+        repeated = event.handle == run.handle
+        return Ignored("already-started") if repeated else stale(RejectionCode.ALREADY_STARTED, call.call_id)
+    known = evolve(run, started=True, handle=event.handle)
+    return evolve(_with_run(call, known, Because.TASK_STARTED, ("handle", event.handle)), registered=True)
+
+
+def pass_deadline(state: State, call: Call, _event: TimerFired) -> Call:
+    """Past its deadline a read has failed; anything else is unknown, told to stop, and looked into (R-153)."""
+    if not isinstance(call.state, Executing):
+        return call
+    run = call.state.run
+    facts = (("deadline", run.due_at),)
+    if call.contract.pure:
+        outcome = FailedCall("timed out", kind="timeout")
+        return settle(call, outcome, Because.DEADLINE_PASSED, *facts)
+    return suspect_running(state, call, run, Because.DEADLINE_PASSED, *facts)
+
+
+def repeat(state: State, call: Call, event: Report) -> Call | Ignored | Refused:
+    """Judge a report about a settled call: evidence settles what was left open, once; a repetition is ignored; the
+    rest refused."""
+    settled = call.state
+    if not isinstance(settled, Settled):
+        return Ignored("not-settled")
+    relation, run = relate(state, call, event)
+    if call.registered and is_open(settled.outcome):
+        return _settle_open(state, call, event, run)
+    if isinstance(event, ToolStarted | ToolProgressed) and relation is Relation.OWN:
+        return Ignored("already-settled")
+    if relation is Relation.FOREIGN:
+        return _wrong_attempt(call, event, relation)
+    if isinstance(event, ToolSucceeded | ToolFailed | ToolCancelled | TaskSettled) and _agrees(call, settled, event):
+        return Ignored("repeats-what-was-settled")
+    absent = isinstance(settled.outcome, NotExecuted) and settled.outcome.reason is NotExecutedReason.PROVED_ABSENT
+    if absent and isinstance(event, ToolSucceeded):
+        advice = "It was declared absent, and says that it acted."
+        return Refused(RejectionCode.CONTRADICTS_ABSENCE, Blame.WORLD, call.call_id, advice)
+    return stale(RejectionCode.ALREADY_SETTLED, call.call_id)
+
+
+def _agrees(call: Call, settled: Settled, event: ToolSucceeded | ToolFailed | ToolCancelled | TaskSettled) -> bool:
+    """Say whether an event tells again what settled the call."""
+    outcome = settled.outcome
+    if settled.run is None or settled.run.id != (event.epoch, event.attempt):
+        return False
+    if isinstance(outcome, Succeeded | FailedCall):
+        told = _outcome(call, event, outcome.proved_by)
+        late = outcome.timed_out
+        return isinstance(told, Succeeded | FailedCall) and evolve(told, timed_out=late) == outcome
+    return _outcome(call, event, ProvedBy.ATTEMPT) == outcome
+
+
+def _settle_open(state: State, call: Call, event: Report, run: Run | None) -> Call | Ignored | Refused:
+    """Settle a register entry that was given up, by evidence of any of its attempts."""
+    if run is None:
+        return _wrong_attempt(call, event, relate(state, call, event)[0])
+    if isinstance(event, ToolSucceeded | TaskSettled | ToolFailed):
+        failed = isinstance(event, ToolFailed) or (isinstance(event, TaskSettled) and not event.succeeded)
+        if failed and (call.unproved or run is not call.run):
+            return Ignored("an-earlier-attempt-is-unproved")
+        return settle(call, _outcome(call, event, ProvedBy.ATTEMPT), _SETTLED_BY[type(event)], run=run)
+    if isinstance(event, ToolCancelled) and event.effect is not EffectSeen.UNPROVED and not call.unproved:
+        return settle(call, CancelledCall(event.effect), Because.TOOL_CANCELLED, run=run)
+    return Ignored("proves-nothing")

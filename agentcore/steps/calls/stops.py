@@ -1,0 +1,171 @@
+"""Stopping a call, giving up on one, and what a resume makes of one.
+
+Work that has not started is settled as not executed; work that has started is told to stop and must confirm it; what
+cannot be proved is
+unknown. A second act of aborting gives up waiting: the effect stays in the register, the prompt comes back (D-7).
+"""
+
+from __future__ import annotations
+
+from attrs import evolve
+
+from agentcore.events import AbortRequested, CheckpointWritten, SessionResumed
+from agentcore.limits import allows
+from agentcore.messages import Abandoned, CancelledCall, EffectSeen, NotExecuted, NotExecutedReason
+from agentcore.policy import Effect
+from agentcore.states import (
+    Because,
+    Call,
+    CancellationRequested,
+    EffectUnknown,
+    Executing,
+    Released,
+    Run,
+    State,
+)
+from agentcore.steps.base import quiet, stopping, why
+from agentcore.steps.calls.moves import (
+    ask,
+    lose,
+    not_started,
+    order_cancel,
+    review,
+    settle,
+    settle_denying,
+    suspect,
+)
+from agentcore.steps.verdicts import Advance, Ignored, StopEntered
+
+Stop = AbortRequested | StopEntered
+
+
+def release(state: State, call: Call, _event: Advance) -> Call:
+    """Let the call start: at once if it only reads, else when a checkpoint covers this event (G-12).
+
+    Beyond the limit of tool calls it settles as not executed; a call is counted once, before it starts (R-106).
+    """
+    limits, turn = state.config.limits, state.turn
+    if not call.counted and not allows(limits.tool_calls, turn.counters.tool_calls):
+        outcome = NotExecuted(NotExecutedReason.MAX_TOOL_CALLS)
+        return settle_denying(state, call, outcome, Because.TOOL_CALLS_USED_UP, ("tool_calls", limits.tool_calls))
+    tries = evolve(call.tries, executions=call.tries.executions + 1)
+    run = Run(state.epoch, tries.executions, state.seq, state.at)
+    call = evolve(call, tries=tries, counted=True)
+    transition = why(Because.RELEASED, ("attempt", run.attempt), ("seq", run.seq))
+    if call.contract.pure:
+        return evolve(call, state=Executing(transition, _timed(state, call, run)))
+    return evolve(call, state=Released(transition, run))
+
+
+def _timed(state: State, call: Call, run: Run) -> Run:
+    """Fix the deadline of an attempt that may act from now on."""
+    limit = call.contract.timeout_ms if call.contract.timeout_ms is not None else state.config.limits.tool_ms
+    return evolve(run, covered_at=state.at, due_at=None if limit is None else state.at + limit)
+
+
+def cover(state: State, call: Call, event: CheckpointWritten) -> Call | Ignored:
+    """Start an attempt whose intent is durable now."""
+    if not isinstance(call.state, Released) or call.state.run.seq > event.seq:
+        return Ignored("not-covered")
+    run = _timed(state, call, call.state.run)
+    return evolve(call, state=Executing(why(Because.RELEASE_COVERED, ("seq", event.seq)), run))
+
+
+def stop_unstarted(state: State, call: Call, event: Stop) -> Call:
+    """Settle a call that has not started; an earlier attempt that may have acted is asked about first."""
+    because = Because.ABORT_REQUESTED if isinstance(event, AbortRequested) else Because.TURN_STOPPING
+    return settle_denying(state, evolve(call, aborted=True), not_started(state), because)
+
+
+def stop_running(state: State, call: Call, event: Stop) -> Call | Ignored:
+    """Tell a started attempt to stop; it is cancelled only when it confirms (R-177)."""
+    if not isinstance(call.state, Executing):
+        return Ignored("not-executing")
+    because = Because.ABORT_REQUESTED if isinstance(event, AbortRequested) else Because.TURN_STOPPING
+    run = call.state.run
+    call, cancel = order_cancel(state, evolve(call, aborted=True))
+    return evolve(call, state=CancellationRequested(why(because), run, cancel))
+
+
+def stop_cancelling(state: State, call: Call, event: AbortRequested) -> Call | Ignored:
+    """Give up waiting for the confirmation if the turn is stopping already; else the first order stands."""
+    if not stopping(state, call):
+        return Ignored("already-cancelling")
+    return give_up(state, call, event)
+
+
+def stop_unknown(state: State, call: Call, event: Stop) -> Call | Ignored:
+    """Tell an unknown attempt to stop, as it may still run; a second act gives up on it."""
+    unknown = call.state
+    if not isinstance(unknown, EffectUnknown):
+        return Ignored("not-unknown")
+    if isinstance(event, AbortRequested) and stopping(state, call):
+        return give_up(state, call, event)
+    if unknown.proved_absent is not None:
+        outcome = NotExecuted(NotExecutedReason.PROVED_ABSENT, unknown.proved_absent)
+        return settle(call, outcome, Because.ABSENCE_REPORTED, ("evidence", unknown.proved_absent))
+    if (call.aborted and unknown.cancel is not None) or quiet(state):
+        return Ignored("already-cancelling")
+    call = evolve(call, aborted=True)
+    if unknown.cancel is not None:
+        return call
+    because = Because.ABORT_REQUESTED if isinstance(event, AbortRequested) else Because.TURN_STOPPING
+    call, cancel = order_cancel(state, call)
+    return evolve(call, state=evolve(unknown, transition=why(because), cancel=cancel))
+
+
+def give_up(_state: State, call: Call, _event: AbortRequested) -> Call:
+    """Give up finding out: a read had no effect, anything else stays open in the register."""
+    if call.contract.pure:
+        return settle(call, CancelledCall(EffectSeen.NONE), Because.GIVEN_UP)
+    if isinstance(call.state, EffectUnknown) and call.state.proved_absent is not None:
+        outcome = NotExecuted(NotExecutedReason.PROVED_ABSENT, call.state.proved_absent)
+        return settle(call, outcome, Because.ABSENCE_REPORTED)
+    return settle(call, Abandoned("user"), Because.GIVEN_UP)
+
+
+def resume_unstarted(state: State, call: Call, event: SessionResumed) -> Call:
+    """Review a call again that had not started; one that lost history shows as started is asked about."""
+    if any(suspect_.call_id == call.call_id for suspect_ in event.recovery.suspects):
+        number = call.tries.executions + 1
+        run = Run(state.epoch, number, state.seq, state.at, covered_at=state.at)
+        call = evolve(call, tries=evolve(call.tries, executions=number))
+        return suspect(state, call, run, Because.GAP_SUSPECTED, resumed=True, person=True)
+    return review(state, call, Because.SESSION_RESUMED)
+
+
+def resume_running(state: State, call: Call, _event: SessionResumed) -> Call:
+    """Turn an attempt that may have been under way into what is proved; covered or not, it may have acted."""
+    running = call.state
+    if not isinstance(running, Released | Executing | CancellationRequested):
+        return call
+    run = running.run
+    if run.covered_at is None:
+        run = evolve(run, covered_at=state.at)
+    if call.contract.pure:
+        return _resume_pure(state, call, run)
+    if call.contract.effect is Effect.KEYED:
+        return lose(state, call, run, Because.SESSION_RESUMED)
+    return suspect(state, call, run, Because.SESSION_RESUMED, resumed=True)
+
+
+def _resume_pure(state: State, call: Call, run: Run) -> Call:
+    if stopping(state, call):
+        return settle(call, NotExecuted(NotExecutedReason.TURN_STOPPED), Because.SESSION_RESUMED, run=run)
+    return lose(state, call, run, Because.SESSION_RESUMED)
+
+
+def resume_unknown(state: State, call: Call, _event: SessionResumed) -> Call | Ignored:
+    """Ask about an unknown effect anew: who was looking is dead, and so is the order to stop."""
+    unknown = call.state
+    if not isinstance(unknown, EffectUnknown):
+        return Ignored("not-unknown")
+    run = unknown.run if unknown.run.covered_at is not None else evolve(unknown.run, covered_at=state.at)
+    kept = evolve(unknown, run=run, live=False, cancel=None)
+    if unknown.proved_absent is not None:
+        return evolve(call, state=kept)
+    if unknown.inquiry.resume_at is not None and not quiet(state):
+        return evolve(call, state=kept)
+    call, inquiry = ask(state, call)
+    transition = why(Because.SESSION_RESUMED, ("asked", inquiry.by.value))
+    return evolve(call, state=evolve(kept, transition=transition, inquiry=inquiry))
