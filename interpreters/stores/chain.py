@@ -81,12 +81,13 @@ def scan(session_id: str, number: int, data: bytes, header_copy: bytes | None = 
     opening, start, flaw = _opening(session_id, number, data)
     healed = None
     if opening is None and header_copy is not None:
-        opening, healed = _opening(session_id, number, header_copy)[0], flaw
+        opening, start, _ = _opening(session_id, number, header_copy)
+        healed = flaw and Flaw(0, min(start, len(data)), flaw.found)
     if opening is None:
         return Segment(number, data, None, 0, [], [], flaw)
-    if healed and healed.torn:
+    if start > len(data):
         # The copy is made when the header is durable, so this is no creation cut off: what was recorded is gone.
-        return Segment(number, data, opening, 0, [], [], attrs.evolve(healed, torn=False), healed)
+        return Segment(number, data, opening, 0, [], [], healed, healed)
     payloads, ends, events_flaw = _events(data, start, opening)
     return Segment(number, data, opening, start, payloads, ends, events_flaw, healed)
 

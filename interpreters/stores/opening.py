@@ -49,8 +49,11 @@ def create_session(root: Path, session_id: str, header: bytes, segment_max: int)
     check_object("the header", header)
     with storage("create", folder.path):
         folder.make()
+        _check_new(folder)
         with _locked(folder) as lock:
-            _make_room(folder)
+            _check_new(folder)
+            if folder.numbers():
+                folder.move_aside(1)
             line = opening_line(session_id, 1, First(header))
             osio.close(folder.create_segment(1, line))
             return _attach(folder, folder.load(), segment_max, lock, None)
@@ -98,13 +101,11 @@ def _locked(folder: Folder) -> Iterator[FileLock]:
         raise
 
 
-def _make_room(folder: Folder) -> None:
-    """Move the fragment of an unfinished creation aside. Raises ``SessionExists`` if there is more than that."""
+def _check_new(folder: Folder) -> None:
+    """Raise ``SessionExists`` if there is more than the fragment of an unfinished creation."""
     try:
         folder.load()
     except SessionUnfinished:
-        if folder.numbers():
-            folder.move_aside(1)
         return
     except (SchemaTooNew, SessionDamaged):
         pass  # It exists all the more.
