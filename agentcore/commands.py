@@ -1,7 +1,7 @@
 """Orders to interpreters: small values, each with a key, none with messages in it.
 
-1. The key is (name, id, epoch, attempt). Commands are told apart by key alone, and a key that left ``outstanding`` never
-   comes back: numbers only grow, and the epoch counts the resumes.
+1. The key is (name, id, epoch, attempt). Commands are told apart by key alone, and a key that left ``outstanding``
+   never comes back: numbers only grow, and the epoch counts the resumes.
 2. Who performs a command answers with one of its ``ANSWERS`` and names the whole key. The first class of each row is
    the
    failure event, which an engine gives for an interpreter that broke or stays silent.

@@ -1,6 +1,7 @@
 """Every bound of the loop in one literal table, and the values a host may set.
 
-1. A limit lives here and nowhere else (R-109). ``None`` means unlimited, ``0`` means none allowed; zero is never unlimited.
+1. A limit lives here and nowhere else (R-109). ``None`` means unlimited, ``0`` means none allowed; zero is never
+   unlimited.
 2. Bounds on loops count *extra* tries: 0 means no second one.
 3. Counted limits are never exceeded; measured ones (tokens, cost, time) only by what was under way.
 """

@@ -1,8 +1,9 @@
 """What a state waits for, derived from the state alone.
 
-Commands are the difference of outstanding work and come from nowhere else: for an accepted event they are ``outstanding(after)``
-without ``outstanding(before)``, by key. So no command can be forgotten or doubled, and a resumed session orders exactly what a
-live one would. The order is a promise: checkpoint, model, calls in source order, register, each followed by its timers.
+Commands are the difference of outstanding work and come from nowhere else: for an accepted event they are
+``outstanding(after)`` without ``outstanding(before)``, by key. So no command can be forgotten or doubled, and a
+resumed session orders exactly what a live one would. The order is a promise: checkpoint, model, calls in source
+order, register, each followed by its timers.
 """
 
 from __future__ import annotations

@@ -127,6 +127,9 @@ EVENTS: tuple[type[Event], ...] = (*HOST_EVENTS, *WORLD_EVENTS)
 """Classes of all events."""
 
 __all__ = [
+    "EVENTS",
+    "HOST_EVENTS",
+    "WORLD_EVENTS",
     "AbortRequested",
     "AbortScope",
     "ApprovalDenied",
@@ -142,13 +145,11 @@ __all__ = [
     "ContextCompacted",
     "DamageKind",
     "DenialKind",
-    "EVENTS",
     "EffectInspected",
     "EffectResolved",
     "Event",
     "Finding",
     "FollowUpQueued",
-    "HOST_EVENTS",
     "HistoryCleared",
     "HistoryImported",
     "HostEvent",
@@ -182,6 +183,5 @@ __all__ = [
     "ToolProgressed",
     "ToolStarted",
     "ToolSucceeded",
-    "WORLD_EVENTS",
     "WorldEvent",
 ]

@@ -1,6 +1,7 @@
 """Canonical JSON text and digests: how values from outside are kept and compared.
 
-1. A JSON value inside a state or event is text in one canonical form (sorted keys, no spaces), never a dict: frozen, hashable, comparable.
+1. A JSON value inside a state or event is text in one canonical form (sorted keys, no spaces), never a dict: frozen,
+   hashable, comparable.
 2. Arguments come from a model and are not to be trusted: NaN, infinities and duplicate keys are refused, lone
    surrogates replaced, and text that merely *ends early* is told apart from text that is wrong. The first means that
    the whole message was cut, the second spoils one call.
@@ -97,7 +98,7 @@ _LITERALS = ("true", "false", "null")
 
 
 def _ends_early(raw: str, error: json.JSONDecodeError) -> bool:
-    """Say whether more text could have made it JSON: the parser stopped at the end, inside a string, or in a literal."""
+    """Say whether more text could have made it JSON: parsing stopped at the end, inside a string, or in a literal."""
     if error.msg.startswith("Unterminated string"):
         return True
     rest = raw[error.pos :].rstrip()

@@ -1,8 +1,8 @@
 """Messages and their parts: what a model is sent and what it answers.
 
-Provider metadata (signatures, encrypted reasoning, cache hints) is canonical JSON text that is carried verbatim and never
-interpreted here (G-14). Ids: a call's identity is ``turn.step.index``, minted by the reducer; the provider's id is an
-attribute used only on the wire (G-1).
+Provider metadata (signatures, encrypted reasoning, cache hints) is canonical JSON text that is carried verbatim and
+never interpreted here (G-14). Ids: a call's identity is ``turn.step.index``, minted by the reducer; the provider's id
+is an attribute used only on the wire (G-1).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Beginning: a turn, a step, a request. One function each, the only ones that do it.
 
-A new step is begun by ``begin_step`` alone, reached from results written, steering, nudges and refused completions (D-34). Retry,
-compaction and media downgrade return to the request of the *same* step.
+A new step is begun by ``begin_step`` alone, reached from results written, steering, nudges and refused completions
+(D-34). Retry, compaction and media downgrade return to the request of the *same* step.
 """
 
 from __future__ import annotations

@@ -217,9 +217,9 @@ def blocked_by_task(state: State) -> State | None:
         return None
     for call in state.register:
         settled = call.state
-        if isinstance(settled, Settled) and _is_task_of(state, call) and _blocks(settled.outcome):
-            if call.contract.on_failure == "block":
-                return stop_turn(state, tool_error(call, describe(settled.outcome)))
+        blocking = call.contract.on_failure == "block" and _is_task_of(state, call)
+        if blocking and isinstance(settled, Settled) and _blocks(settled.outcome):
+            return stop_turn(state, tool_error(call, describe(settled.outcome)))
     return None
 
 
@@ -238,8 +238,7 @@ def accept_completion(state: State, event: CompletionAccepted) -> State | Refuse
 
 
 def refuse_completion(state: State, event: CompletionRefused) -> State | Refused:
-    """Go on with the review's feedback, a bounded number of times; then the review is overridden with a warning
-    (D-22)."""
+    """Go on with the review's feedback, a bounded number of times; then override it with a warning (D-22)."""
     if refused := _not_reviewed(state, event):
         return refused
     ending = state.phase.ending if isinstance(state.phase, ReviewingCompletion) else Ending(StopReason.FINAL_ANSWER)

@@ -1,6 +1,7 @@
 """Steps around a request: preparation, the stream's first byte, failures and their named loops, compaction.
 
-A retry, a compaction after an overflow and a media downgrade return to the same step's request, each under its own bound (D-13, D-34).
+A retry, a compaction after an overflow and a media downgrade return to the same step's request, each under its own
+bound (D-13, D-34).
 """
 
 from __future__ import annotations

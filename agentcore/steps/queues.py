@@ -56,8 +56,7 @@ def submit_prompt(state: State, event: PromptSubmitted) -> State | Ignored | Ref
 
 
 def refuse_prompt(state: State, event: PromptSubmitted) -> Ignored | Refused:
-    """Refuse a prompt while a turn runs or before an ended one was reopened; the words are not lost, their sender
-    has them."""
+    """Refuse a prompt while a turn runs, or before an ended one was reopened; its sender still has the words."""
     if event.message_id in state.known:
         return Ignored("message-known")
     if state.open:

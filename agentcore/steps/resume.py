@@ -84,8 +84,7 @@ def _under_way(state: State) -> bool:
 
 
 def _resume_stopping(state: State, phase: Stopping, transition: Transition, *, beyond: bool) -> State:
-    """A request of a stopping turn has ended with its process; past the bound the stop becomes quiet, whatever its
-    reason."""
+    """Resume a stop: its request ended with its process; past the bound it becomes quiet, whatever its reason."""
     ending = phase.ending
     if beyond:
         ending = add_evidence(ending, ("resumes", state.turn.counters.resumes))

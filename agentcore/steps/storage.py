@@ -1,9 +1,7 @@
-"""What is durable: at most one checkpoint is outstanding, for the newest event; its answer brings the next if one is
-wanted.
+"""What is durable: one checkpoint at a time, for the newest event; its answer brings the next if one is wanted.
 
 Only a release, an import and the turn's end wait for a checkpoint. One that fails before an execution blocks it; one
-that fails
-after keeps the evidence. Past the bound nothing new is started and the turn ends, saved or not (R-192, R-193).
+that fails after keeps the evidence. Past the bound nothing new is started and the turn ends, saved or not (R-192).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Due times of the turn; those of calls are rows of the call machine. A timer that nobody waits for is ignored (D-26)."""
+"""Due times of the turn; those of calls are rows of the call machine. A timer nobody waits for is ignored (D-26)."""
 
 from __future__ import annotations
 
@@ -65,8 +65,7 @@ def fire_timer(state: State, event: TimerFired) -> State | Ignored:
 
 
 def keep_clock(state: State) -> State:
-    """Stop the turn's clock while everything outstanding of the turn is a question to a person; keep what is left
-    (D-27)."""
+    """Stop the turn's clock while all that is outstanding are questions to a person; keep what is left (D-27)."""
     turn = state.turn
     if turn.due_at is None and turn.left_ms is None:
         return state

@@ -1,5 +1,4 @@
-"""The call machine: every legal transition of a call, a task or a kept effect, one line each. What is not listed is
-rejected."""
+"""The call machine: every transition of a call, a task or a kept effect, a line each. Else an event is rejected."""
 
 from __future__ import annotations
 
@@ -122,4 +121,4 @@ CALL_TABLE = table(
     ),
     row(EffectUnknown, SessionResumed, stops.resume_unknown, to=(EffectUnknown,)),
 )
-"""Call states × events."""
+"""Call states x events."""

@@ -1,8 +1,8 @@
 """What a row is: a source, an event, a step, and the targets it may choose among.
 
 ``row`` is a transition, ``ignore`` a legal event that changes nothing, ``guard`` a step that never accepts but says
-precisely why, ``move`` a
-row of the pseudo-event ``Advance``. "From any phase" is a helper that *expands* into rows: there is no other way to change state (D-11).
+precisely why, ``move`` a row of the pseudo-event ``Advance``. "From any phase" is a helper that *expands* into rows:
+there is no other way to change state (D-11).
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Row:
         """How the row is called in documents and reports."""
         step = getattr(self.step, "__name__", "")
         what = f" {step}" if step and self.kind is not Kind.IGNORE else ""
-        return f"{self.source.__name__} × {self.event.__name__}{what}"
+        return f"{self.source.__name__} x {self.event.__name__}{what}"
 
 
 def row(
@@ -134,6 +134,6 @@ class Tables:
     """Both machines."""
 
     turn: tuple[Row, ...]
-    """Phases × events, and the moves of ``advance``."""
+    """Phases x events, and the moves of ``advance``."""
     call: tuple[Row, ...]
-    """Call states × events."""
+    """Call states x events."""

@@ -187,4 +187,4 @@ TURN_TABLE = table(
     move(Saving, ending.end_saved, to=ENDS, because=Because.END_SAVED),
     move(Completed, begin.begin_follow_up, to=ONWARD, because=Because.FOLLOW_UP_BEGINS),
 )
-"""Phases × events in the order of the module; then the moves of ``advance``, tried in this order."""
+"""Phases x events in the order of the module; then the moves of ``advance``, tried in this order."""

@@ -1,7 +1,8 @@
 """Finding out: inspections, their pauses, a person's word, and the one way to a retry.
 
-"Check status" comes before "retry" (R-156). The tool says found or not found; what is conclusive is decided here: a fenceable effect's
-inspection voids the attempt; an inspectable one's counts only if it was ordered after the attempt could no longer act.
+"Check status" comes before "retry" (R-156). The tool says found or not found; what is conclusive is decided here: a
+fenceable effect's inspection voids the attempt; an inspectable one's counts only if it was ordered after the attempt
+could no longer act.
 """
 
 from __future__ import annotations
@@ -70,9 +71,9 @@ def inspected(state: State, call: Call, event: EffectInspected) -> Call | Refuse
             proof = event.evidence or f"{event.by} found nothing"
             return conclude_absent(state, call, unknown, proof, retry_safe=event.retry_safe)
         case Finding.STILL_RUNNING:
-            return _look_again(state, call, unknown, event, Because.INSPECTED_RUNNING, facts)
+            return _look_again(state, call, unknown, event, because=Because.INSPECTED_RUNNING, facts=facts)
         case _:
-            return _look_again(state, call, unknown, event, Because.INSPECTION_INCONCLUSIVE, facts)
+            return _look_again(state, call, unknown, event, because=Because.INSPECTION_INCONCLUSIVE, facts=facts)
 
 
 def _misdirected(state: State, call: Call, unknown: EffectUnknown, event: EffectInspected) -> Refused | None:
@@ -96,7 +97,7 @@ def _conclusive(call: Call, unknown: EffectUnknown, event: EffectInspected) -> b
 
 
 def _look_again(
-    state: State, call: Call, unknown: EffectUnknown, event: EffectInspected, because: Because, facts: Facts
+    state: State, call: Call, unknown: EffectUnknown, event: EffectInspected, *, because: Because, facts: Facts
 ) -> Call:
     """Stay unknown: look again after a growing delay, then ask a person; one who cannot say gives it up in the end."""
     run = unknown.run
@@ -131,7 +132,7 @@ def _settles_at(call: Call, unknown: EffectUnknown) -> int:
 
 
 def request_inspection(state: State, call: Call, _event: InspectionRequested) -> Call | Refused:
-    """Look now because somebody asks for it; the inspection in flight becomes stale, the automatic bound is not used."""
+    """Look now because somebody asks for it; the inspection in flight becomes stale, the bound stays untouched."""
     unknown = call.state
     program = call.contract.programs_inspect and state.config.tool(call.name) is not None and not call.unproved
     by = Inspector.PROGRAM if program else Inspector.PERSON

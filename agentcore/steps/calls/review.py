@@ -1,5 +1,4 @@
-"""Review: lookup, arguments, permission; serial, in source order, and bound to exactly the arguments that will run
-(G-6)."""
+"""Review: lookup, arguments, permission; serial, in source order, bound to the arguments that will run (G-6)."""
 
 from __future__ import annotations
 
@@ -72,8 +71,7 @@ def _ready(state: State, call: Call, arguments: str, sealed: str, ready: Ready, 
 
 
 def ask_person(state: State, call: Call, event: PolicyAsked) -> Call | Refused:
-    """Ask a person, unless one has already allowed exactly these arguments; a question asked before keeps its due
-    time."""
+    """Ask a person, unless one has allowed exactly these arguments; a question asked before keeps its due time."""
     if refused := misdirected(state, call, event, call.tries.reviews) or _unfaithful(event):
         return refused
     if call.grant is not None and call.grant.digest == event.digest:

@@ -1,9 +1,8 @@
 """Results of an execution, own, late and contradictory.
 
-The interleaving that matters: (1) an attempt is ordered; (2) its deadline passes or the process dies, the effect is unknown; (3) the
-attempt reports after all. Its own success settles it. Once a newer attempt was started the report is kept as
-evidence and shown,
-for it says that there may be two deeds.
+The interleaving that matters: (1) an attempt is ordered; (2) its deadline passes or the process dies, the effect is
+unknown; (3) the attempt reports after all. Its own success settles it. Once a newer attempt was started the report is
+kept as evidence and shown, for it says that there may be two deeds.
 """
 
 from __future__ import annotations
@@ -165,7 +164,7 @@ def _with_run(call: Call, run: Run, because: Because, *facts: tuple[str, object]
 
 
 def succeed(state: State, call: Call, event: ToolSucceeded | TaskSettled) -> Call | Ignored | Refused:
-    """Settle by a success: the attempt's own, any attempt's of a keyed call, an earlier one's before a newer started."""
+    """Settle by a success: the attempt's own, any of a keyed call, an earlier one's before a newer started."""
     relation, run = relate(state, call, event)
     because = _SETTLED_BY[type(event)]
     if isinstance(event, TaskSettled):
@@ -260,7 +259,7 @@ def lost(state: State, call: Call, event: ToolLost) -> Call | Ignored | Refused:
 
 
 def _attempt_ended(state: State, call: Call, run: Run, because: Because, facts: Facts) -> Call:
-    """Withdraw the cancel of an attempt that has ended without proof; a keyed one past its deadline may run again now."""
+    """Withdraw the cancel of an attempt that ended without proof; a keyed one past its deadline may run again now."""
     if not isinstance(call.state, EffectUnknown):
         return lose(state, evolve(call, aborted=True), run, because, *facts)
     if call.contract.effect is Effect.KEYED and may_run_again(state, call):
@@ -300,8 +299,7 @@ def pass_deadline(state: State, call: Call, _event: TimerFired) -> Call:
 
 
 def repeat(state: State, call: Call, event: Report) -> Call | Ignored | Refused:
-    """Judge a report about a settled call: evidence settles what was left open, once; a repetition is ignored; the
-    rest refused."""
+    """Judge a report about a settled call: evidence settles what was left open, a repetition is ignored."""
     settled = call.state
     if not isinstance(settled, Settled):
         return Ignored("not-settled")
