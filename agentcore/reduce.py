@@ -293,6 +293,7 @@ def _written_call(state: State, call_id: str) -> Call | None:
         result.provider_id,
         result.name,
         raw_arguments=result.arguments,
+        proposed=result.arguments,
         arguments=result.arguments,
         contract=state.config.tool(result.name) or ToolContract(result.name or "unnamed"),
         state=Settled(why(Because.RESULTS_APPENDED), result.outcome, run),

@@ -246,8 +246,10 @@ class Call:
     """The tool asked for."""
     raw_arguments: str
     """What the model wrote."""
+    proposed: str
+    """What a review starts from, canonical JSON: the model's arguments, or those a person put in their place."""
     arguments: str
-    """What will run or ran, canonical JSON."""
+    """What will run or ran, canonical JSON; while proposed, the same as ``proposed``."""
     contract: ToolContract
     """The tool's effect contract when the call was proposed."""
     state: CallState

@@ -126,6 +126,7 @@ def _propose(state: State, part: ToolCallPart, call_id: str, *, cut: bool) -> Ca
         provider_id=part.provider_id,
         name=part.name,
         raw_arguments=part.arguments,
+        proposed=parsed.text if complete else "",
         arguments=parsed.text if complete else "",
         contract=contract or ToolContract(part.name or "unnamed"),
         state=Proposed(why(Because.CALL_PROPOSED, ("tool", part.name))),

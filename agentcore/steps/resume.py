@@ -152,6 +152,7 @@ def _suspected(state: State, suspect: Suspect) -> State:
         provider_id="",
         name=name,
         raw_arguments=suspect.arguments,
+        proposed=suspect.arguments,
         arguments=suspect.arguments,
         contract=state.config.tool(name) or ToolContract(name),
         state=EffectUnknown(transition, run, Inquiry(Inspector.PERSON, 1, ordered_at=state.at), resumed=True),

@@ -149,8 +149,9 @@ def review(state: State, call: Call, because: Because, *facts: tuple[str, object
     """Send the call to a new review; one whose tool is gone gets none."""
     if state.config.tool(call.name) is None:
         return permission_gone(state, call, ("tool", "gone"))
+    # A hook that changes arguments starts from the same ones again, so that a grant for its outcome still fits.
     tries = evolve(call.tries, reviews=call.tries.reviews + 1)
-    return evolve(call, state=Proposed(why(because, *facts)), tries=tries)
+    return evolve(call, state=Proposed(why(because, *facts)), arguments=call.proposed, tries=tries)
 
 
 def permission_gone(state: State, call: Call, *facts: tuple[str, object]) -> Call:

@@ -133,7 +133,9 @@ def grant(state: State, call: Call, event: ApprovalGranted) -> Call | Refused:
         return settle_denying(state, call, outcome, Because.APPROVAL_DENIED, *facts)
     tries = evolve(call.tries, reviews=call.tries.reviews + 1, changes_used=call.tries.changes_used + 1)
     proposed = Proposed(why(Because.GRANT_CHANGED, *facts))
-    return evolve(given, state=proposed, arguments=event.arguments, digest=event.digest, tries=tries)
+    return evolve(
+        given, state=proposed, proposed=event.arguments, arguments=event.arguments, digest=event.digest, tries=tries
+    )
 
 
 _CASES = {DenialKind.EXPIRED: DenialCase.UNANSWERED, DenialKind.NOBODY: DenialCase.UNANSWERED}

@@ -306,7 +306,7 @@ def repeat(state: State, call: Call, event: Report) -> Call | Ignored | Refused:
     relation, run = relate(state, call, event)
     if call.registered and is_open(settled.outcome):
         return _settle_open(state, call, event, run)
-    if isinstance(event, ToolStarted | ToolProgressed) and relation is Relation.OWN:
+    if isinstance(event, ToolStarted | ToolProgressed | TaskStarted) and relation is Relation.OWN:
         return Ignored("already-settled")
     if relation is Relation.FOREIGN:
         return _wrong_attempt(call, event, relation)
