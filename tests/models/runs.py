@@ -1,0 +1,57 @@
+"""Runs of a model, made by a test in the engine's place."""
+
+from __future__ import annotations
+
+import attrs
+
+from agentcore.commands import RequestModel
+from agentcore.messages import MessageSource, TextPart, UserMessage
+from agentcore.policy import ModelSettings
+from interpreters.support.ports_model import ModelRun
+
+NOW = 1_700_000_000_000
+"""What the clock of every run shows, in milliseconds."""
+
+
+@attrs.frozen
+class View:
+    """What a request is built from."""
+
+    messages: tuple = ()
+    instructions: str = ""
+    summary: str = ""
+    tools: tuple = ()
+    settings: ModelSettings = attrs.field(factory=ModelSettings)
+
+
+def user(*parts, message_id: str = "m1") -> UserMessage:
+    """A message of the user; texts are put into parts."""
+    made = tuple(TextPart(part) if isinstance(part, str) else part for part in parts)
+    return UserMessage(message_id, MessageSource.PROMPT, made)
+
+
+@attrs.frozen(eq=False)
+class Watched:
+    """A run and everything that is said through it."""
+
+    run: ModelRun
+    emitted: list
+    shown: list
+    traced: list
+
+    def text(self, kind: type) -> str:
+        """What was shown of one kind."""
+        return "".join(delta.text for delta in self.shown if isinstance(delta, kind))
+
+
+def watched(view: View | None = None, attempt: int = 1, **fields) -> Watched:
+    """A run of the first request, and what it says."""
+    emitted, shown, traced = [], [], []
+    order = RequestModel("1.1", 0, attempt)
+    run = ModelRun(
+        order=order,
+        view=view or View((user("hello"),)),
+        now=lambda: NOW,
+        **{"emit": emitted.append, "show": shown.append, "trace": traced.append, **fields},
+    )
+    return Watched(run, emitted, shown, traced)
