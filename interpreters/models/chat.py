@@ -103,7 +103,11 @@ class ChatModel:
 
     async def _request(self, run: ModelRun, secrets: set[str]) -> WireRequest:
         """Build the request; credentials that are learnt on the way join the secrets."""
-        headers = {"content-type": "application/json", "accept": "text/event-stream, application/json"}
+        headers = {
+            "content-type": "application/json",
+            "accept": "text/event-stream, application/json",
+            "accept-encoding": "identity",
+        }
         headers |= self._headers
         try:
             body = encode_chat(run.view, self._asked(run.view))

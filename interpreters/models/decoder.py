@@ -4,7 +4,7 @@
    a stream may be answered with either), or a page of HTML.
 2. A stream is a message only if its end was stated (``Folder.stated``). Otherwise it was cut, and may be tried again.
 3. After a fault nothing more is read. A stream that breaks *after* its end was stated has still said everything.
-4. Sizes are capped: one event, and the answer as a whole.
+4. Sizes are capped: one event, and the answer as a whole, unpacked.
 
 ``feed`` and ``close`` return what to show; the outcome is asked for once, at the end.
 """
@@ -21,6 +21,7 @@ from interpreters.models.assembly import Reply
 from interpreters.models.dialects import Folder
 from interpreters.models.failures import Failure, WireFault, classify
 from interpreters.models.faults import Fault
+from interpreters.models.inflate import Inflater
 from interpreters.models.sse import EVENT_BYTES_MAX, EventTooLarge, ServerEvent, SseDecoder
 from interpreters.support.ports_model import ModelDelta
 
@@ -41,7 +42,7 @@ _TITLE = re.compile(r"<title[^>]*>(.*?)</title", re.IGNORECASE | re.DOTALL)
 
 
 class AnswerDecoder:
-    """Reads one HTTP answer whose status and header fields (names in lower case) are known."""
+    """Reads one HTTP answer whose status and header fields (names in lower case) are known, from its raw bytes."""
 
     def __init__(
         self,
@@ -59,6 +60,7 @@ class AnswerDecoder:
         self._status = status
         self._headers = headers or {}
         self._now_ms = now_ms
+        self._inflater = Inflater(self._headers.get("content-encoding", ""))
         self._sse = SseDecoder(event_bytes_max)
         self._answer_bytes_max = answer_bytes_max
         self._size = 0
@@ -82,8 +84,10 @@ class AnswerDecoder:
 
     def feed(self, chunk: bytes) -> Sequence[ModelDelta]:
         """Take the next bytes of the body; return what to show."""
-        if self.done:
-            return ()
+        return () if self.done else self._guard(lambda: self._take(chunk))
+
+    def _take(self, packed: bytes) -> Sequence[ModelDelta]:
+        chunk = self._inflater.feed(packed, self._answer_bytes_max)
         self._size += len(chunk)
         if not self.ok:
             if self._size <= ERROR_BYTES_MAX:
@@ -92,7 +96,7 @@ class AnswerDecoder:
         if self._size > self._answer_bytes_max:
             return self._fail(Failure(Fault.TOO_LARGE, f"the answer is larger than {self._answer_bytes_max} bytes"))
         if self._form == "events":
-            return self._guard(lambda: self._fold(self._sse.feed(chunk)))
+            return self._fold(self._sse.feed(chunk))
         self._kept.append(chunk)
         return self._look() if self._form == "unseen" else ()
 
@@ -136,7 +140,7 @@ class AnswerDecoder:
         if self._form != "events":
             return ()
         self._kept.clear()
-        return self._guard(lambda: self._fold(self._sse.feed(head)))
+        return self._fold(self._sse.feed(head))
 
     def _fold(self, events: list[ServerEvent]) -> list[ModelDelta]:
         shown: list[ModelDelta] = []

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import ssl
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from contextlib import aclosing
+from collections.abc import Callable, Mapping, Sequence
 
 import anyio
 import attrs
@@ -95,12 +94,12 @@ class Exchange:
             headers = {name.lower(): value for name, value in response.headers.items()}
             decoder = AnswerDecoder(self.folder, response.status_code, headers, now_ms=self._now_ms())
             self._decoder = decoder
-            async with aclosing(_body(response)) as chunks:
-                async for chunk in chunks:
-                    self._take(decoder, chunk)
-                    if decoder.failure:
-                        return
-                    scope.deadline = patience.after(decoder, anyio.current_time())
+            async for chunk in response.aiter_raw():
+                self._take(decoder, chunk)
+                scope.deadline = patience.after(decoder, anyio.current_time())
+                if decoder.failure:
+                    # Leaving the loop would leave the generators of the library open; cancelling ends them too.
+                    scope.cancel()
             self._show_all(decoder.close())
 
     def _take(self, decoder: AnswerDecoder, chunk: bytes) -> None:
@@ -128,11 +127,6 @@ class Exchange:
         return f"silence: no byte for {times.idle_s:g} s, or nothing of the answer for {times.progress_s:g} s"
 
 
-async def _body(response: httpx.Response) -> AsyncGenerator[bytes, None]:
-    async for chunk in response.aiter_bytes():
-        yield chunk
-
-
 _FAULTS: tuple[tuple[type[Exception], Fault, str], ...] = (
     (httpx.ConnectTimeout, Fault.CONNECT_TIMEOUT, "the server did not accept a connection in time"),
     (httpx.ConnectError, Fault.CONNECTION, "the server cannot be reached; is it running, and is the base URL right?"),
@@ -140,7 +134,6 @@ _FAULTS: tuple[tuple[type[Exception], Fault, str], ...] = (
     (httpx.TimeoutException, Fault.IDLE_TIMEOUT, "the connection was silent for too long"),
     (httpx.LocalProtocolError, Fault.INVALID_REQUEST, "the request cannot be sent as it is"),
     (httpx.UnsupportedProtocol, Fault.INVALID_REQUEST, "the base URL has to begin with http:// or https://"),
-    (httpx.DecodingError, Fault.MALFORMED_STREAM, "the compressed answer is broken"),
     (httpx.TransportError, Fault.CONNECTION, "the connection broke"),
 )
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import zlib
 
 import pytest
 
@@ -297,6 +299,44 @@ def test_an_answer_beyond_the_cap_is_an_error():
     decoder = AnswerDecoder(ChatFolder(), answer_bytes_max=10_000)
     for _ in range(1000):
         decoder.feed(events(chunk({"content": "x" * 10}), done=False)[0])
+    assert decoder.outcome().fault is Fault.TOO_LARGE
+
+
+WHOLE = b"".join(events(chunk({"content": "hi"}), chunk({}, "stop")))
+
+
+@pytest.mark.parametrize(
+    ("encoding", "packed"),
+    [
+        ("gzip", gzip.compress(WHOLE)),
+        ("X-GZIP ", gzip.compress(WHOLE)),
+        ("deflate", zlib.compress(WHOLE)),
+        ("gzip", gzip.compress(WHOLE[:50]) + gzip.compress(WHOLE[50:])),
+        ("identity", WHOLE),
+    ],
+)
+@pytest.mark.parametrize("size", [1, 10**9])
+def test_a_compressed_answer_is_unpacked_as_it_comes(encoding, packed, size):
+    shown, outcome = wire.decode(wire.cut(packed, size), headers={"content-encoding": encoding})
+    assert (shown, outcome.parts) == ({"TextDelta": "hi"}, (TextPart("hi"),))
+
+
+@pytest.mark.parametrize(
+    ("encoding", "packed", "fault"),
+    [
+        ("gzip", b"not gzip", Fault.MALFORMED_STREAM),
+        ("gzip", gzip.compress(WHOLE)[:60], Fault.TRUNCATED_STREAM),
+        ("br", WHOLE, Fault.PROTOCOL),
+    ],
+)
+def test_a_compressed_answer_that_cannot_be_unpacked_is_a_failure(encoding, packed, fault):
+    _, outcome = wire.decode([packed], headers={"content-encoding": encoding})
+    assert outcome.fault is fault
+
+
+def test_a_small_body_that_unpacks_to_a_huge_one_is_stopped_early():
+    decoder = AnswerDecoder(ChatFolder(), 200, {"content-encoding": "gzip"}, answer_bytes_max=1000)
+    decoder.feed(gzip.compress(b": " + b"x" * 1_000_000))
     assert decoder.outcome().fault is Fault.TOO_LARGE
 
 
