@@ -12,6 +12,7 @@ import httpx
 
 from agentcore.events import ModelFailed, ModelFailure, ModelReplied, ModelStopped
 from agentcore.messages import MediaPart, Usage, UserMessage, clean_text
+from agentcore.projections import RequestView
 from interpreters.models.assembly import Reply
 from interpreters.models.chat_decode import ChatFolder
 from interpreters.models.chat_encode import encode_chat, message_metadata
@@ -20,7 +21,7 @@ from interpreters.models.failures import Failure
 from interpreters.models.faults import Fault
 from interpreters.models.patience import Timeouts
 from interpreters.models.usage import Prices
-from interpreters.support.ports_model import ModelRun, RequestView
+from interpreters.support.ports_model import ModelRun
 from interpreters.support.redaction import VALUE_LENGTH_MIN, Redactor
 from interpreters.support.stopping import until_stopped
 

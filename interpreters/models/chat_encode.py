@@ -32,8 +32,8 @@ from agentcore.messages import (
     parse_arguments,
 )
 from agentcore.policy import ToolContract
+from agentcore.projections import RequestView
 from interpreters.models.assembly import kept
-from interpreters.support.ports_model import RequestView
 
 SUMMARY_HEAD = "Summary of the conversation so far, in place of its earlier messages:"
 """What stands above the summary, which is sent as the first message of the user's side."""

@@ -11,8 +11,9 @@ import attrs
 from agentcore.commands import RequestModel
 from agentcore.events import ModelFailed, ModelFailure, ModelReplied, ModelStopped
 from agentcore.messages import AssistantMessage
+from agentcore.projections import RequestView
 from interpreters.scripted.script import Break, ModelReply, Say, Stall
-from interpreters.support.ports_model import ModelRun, ReasoningDelta, RequestView, TextDelta
+from interpreters.support.ports_model import ModelRun, ReasoningDelta, TextDelta
 from interpreters.support.stopping import until_stopped
 
 ReplyTo = Callable[[RequestView, RequestModel], ModelReply]

@@ -19,7 +19,7 @@ its mailbox. Rules every model keeps:
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Protocol, TypeVar
 
 import anyio
@@ -27,34 +27,10 @@ import attrs
 
 from agentcore.commands import RequestModel
 from agentcore.events import ModelFailed, ModelFailure, ModelReplied, ModelStopped, ModelStreamOpened
-from agentcore.messages import AssistantPart, FinishReason, Message, TextPart, Usage
-from agentcore.policy import ModelSettings, ToolContract
+from agentcore.messages import AssistantPart, FinishReason, TextPart, Usage
+from agentcore.projections import RequestView
 
 T = TypeVar("T")
-
-
-class RequestView(Protocol):
-    """What a request is built from; ``agentcore.projections.request_messages`` makes one from a state."""
-
-    @property
-    def instructions(self) -> str:
-        """The system prompt; empty if there is none."""
-
-    @property
-    def summary(self) -> str:
-        """What stands for the messages that are no longer sent; empty if all are."""
-
-    @property
-    def messages(self) -> Iterable[Message]:
-        """The messages to be sent, oldest first; every call is answered directly behind its message."""
-
-    @property
-    def tools(self) -> tuple[ToolContract, ...]:
-        """What the model may call."""
-
-    @property
-    def settings(self) -> ModelSettings:
-        """Which model, and its options."""
 
 
 @attrs.frozen

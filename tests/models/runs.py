@@ -7,21 +7,16 @@ import attrs
 from agentcore.commands import RequestModel
 from agentcore.messages import MessageSource, TextPart, UserMessage
 from agentcore.policy import ModelSettings
+from agentcore.projections import RequestView
 from interpreters.support.ports_model import ModelRun
 
 NOW = 1_700_000_000_000
 """What the clock of every run shows, in milliseconds."""
 
 
-@attrs.frozen
-class View:
+def view_of(*messages, instructions="", summary="", tools=(), settings=ModelSettings()) -> RequestView:  # noqa: B008 - frozen
     """What a request is built from."""
-
-    messages: tuple = ()
-    instructions: str = ""
-    summary: str = ""
-    tools: tuple = ()
-    settings: ModelSettings = attrs.field(factory=ModelSettings)
+    return RequestView("1.1", instructions, summary, messages, tools, settings)
 
 
 def user(*parts, message_id: str = "m1") -> UserMessage:
@@ -44,13 +39,13 @@ class Watched:
         return "".join(delta.text for delta in self.shown if isinstance(delta, kind))
 
 
-def watched(view: View | None = None, attempt: int = 1, **fields) -> Watched:
+def watched(view: RequestView | None = None, attempt: int = 1, **fields) -> Watched:
     """A run of the first request, and what it says."""
     emitted, shown, traced = [], [], []
     order = RequestModel("1.1", 0, attempt)
     run = ModelRun(
         order=order,
-        view=view or View((user("hello"),)),
+        view=view or view_of(user("hello")),
         now=lambda: NOW,
         **{"emit": emitted.append, "show": shown.append, "trace": traced.append, **fields},
     )

@@ -26,7 +26,7 @@ from interpreters.models import ChatFolder, encode_chat
 from interpreters.models.chat_encode import message_metadata, wire_name
 from interpreters.models.decoder import AnswerDecoder
 from tests.models.byteserver import chunk, events
-from tests.models.runs import View, user
+from tests.models.runs import user, view_of
 
 
 def assistant(*parts, asked: str = "m", **fields) -> AssistantMessage:
@@ -39,7 +39,7 @@ def results(*pairs: tuple[str, str]) -> ToolMessage:
 
 
 def messages(*history, model: str = "m", **view) -> list[dict]:
-    return encode_chat(View(history, **view), model)["messages"]
+    return encode_chat(view_of(*history, **view), model)["messages"]
 
 
 @pytest.mark.req("R-079")
@@ -70,7 +70,7 @@ def test_a_summary_stands_for_the_messages_before():
 
 def test_the_body_asks_for_a_stream_with_usage_and_offers_the_tools():
     tool = ToolContract("read", Effect.PURE, "Reads.", '{"properties":{"path":{"type":"string"}},"type":"object"}')
-    body = encode_chat(View((user("x"),), tools=(tool, ToolContract("bare"))), "m")
+    body = encode_chat(view_of(user("x"), tools=(tool, ToolContract("bare"))), "m")
     schema = {"properties": {"path": {"type": "string"}}, "type": "object"}
     assert body["model"] == "m"
     assert (body["stream"], body["stream_options"]) == (True, {"include_usage": True})
@@ -78,13 +78,13 @@ def test_the_body_asks_for_a_stream_with_usage_and_offers_the_tools():
         {"type": "function", "function": {"name": "read", "parameters": schema, "description": "Reads."}},
         {"type": "function", "function": {"name": "bare", "parameters": {"type": "object"}}},
     ]
-    assert "tools" not in encode_chat(View((user("x"),)), "m")
-    assert "stream" not in encode_chat(View((user("x"),)), "m", stream=False)
+    assert "tools" not in encode_chat(view_of(user("x")), "m")
+    assert "stream" not in encode_chat(view_of(user("x")), "m", stream=False)
 
 
 def test_options_are_merged_over_the_body_and_null_takes_a_field_out():
     options = '{"stream_options":null,"temperature":0,"model":"other","tool_choice":"none"}'
-    body = encode_chat(View((user("x"),), settings=ModelSettings("", options)), "m")
+    body = encode_chat(view_of(user("x"), settings=ModelSettings("", options)), "m")
     assert "stream_options" not in body
     assert (body["temperature"], body["model"], body["tool_choice"]) == (0, "other", "none")
 
@@ -92,7 +92,7 @@ def test_options_are_merged_over_the_body_and_null_takes_a_field_out():
 @pytest.mark.parametrize("options", ["[]", "7", "nonsense"])
 def test_options_that_are_no_object_are_refused(options):
     with pytest.raises(ValueError, match=r"object|Expecting"):
-        encode_chat(View((user("x"),), settings=ModelSettings("", options)), "m")
+        encode_chat(view_of(user("x"), settings=ModelSettings("", options)), "m")
 
 
 @pytest.mark.parametrize(

@@ -12,10 +12,11 @@ import pytest
 from agentcore.events import ModelFailed, ModelFailure, ModelReplied, ModelStopped
 from agentcore.messages import MediaPart, TextPart, Usage
 from agentcore.policy import ModelSettings
+from agentcore.projections import RequestView
 from interpreters.models import ChatModel, Prices, Timeouts
 from interpreters.support.ports_model import HookRan, TextDelta
 from tests.models.byteserver import HANG, RESET, Answer, Pause, chunk, events, serving
-from tests.models.runs import NOW, View, user, watched
+from tests.models.runs import NOW, user, view_of, watched
 
 pytestmark = pytest.mark.anyio
 
@@ -24,7 +25,7 @@ HI = events(chunk({"content": "hi"}), chunk({}, "stop"), chunk(usage={"prompt_to
 OK = Answer(HI)
 
 
-async def ask(model: ChatModel, view: View | None = None, **fields):
+async def ask(model: ChatModel, view: RequestView | None = None, **fields):
     """One answer of a model."""
     return await model.answer(watched(view, **fields).run)
 
@@ -56,7 +57,7 @@ async def test_without_a_key_none_is_sent():
 
 @pytest.mark.req("R-081")
 async def test_the_settings_of_a_request_go_before_those_of_the_model():
-    view = View((user("x"),), settings=ModelSettings("other", '{"temperature":0}'))
+    view = view_of(user("x"), settings=ModelSettings("other", '{"temperature":0}'))
     with serving(OK) as server:
         event = await ask(ChatModel(server.url, "m"), view)
     assert (server.received[0].body["model"], server.received[0].body["temperature"]) == ("other", 0)
@@ -321,7 +322,7 @@ async def test_the_path_is_added_where_it_is_missing(base, url):
 
 
 async def test_options_that_are_no_object_fail_the_request():
-    view = View((user("x"),), settings=ModelSettings("", "[]"))
+    view = view_of(user("x"), settings=ModelSettings("", "[]"))
     event = await ask(ChatModel("http://127.0.0.1:1/v1", "m"), view)
     assert (event.code, event.kind) == ("invalid-request", ModelFailure.FATAL)
 
@@ -347,13 +348,13 @@ async def test_a_view_that_breaks_fails_the_request():
 @pytest.mark.req("R-145", "R-148")
 async def test_a_request_that_is_too_large_is_made_smaller_where_it_is_large(parts, kind):
     with serving(Answer((b"too large",), 413)) as server:
-        event = await ask(ChatModel(server.url, "m"), View((user(*parts),)))
+        event = await ask(ChatModel(server.url, "m"), view_of(user(*parts)))
     assert event.kind is kind
 
 
 async def test_lone_surrogates_in_a_history_do_not_stop_a_request():
     with serving(OK) as server:
-        event = await ask(ChatModel(server.url, "m"), View((user("a\ud800b"),)))
+        event = await ask(ChatModel(server.url, "m"), view_of(user("a\ud800b")))
     assert isinstance(event, ModelReplied)
     assert server.received[0].body["messages"][0]["content"] == "a\ufffdb"
 
