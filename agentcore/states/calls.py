@@ -69,6 +69,23 @@ class Inquiry:
 
 
 @attrs.frozen
+class LateReport:
+    """What an earlier attempt said after a newer one was started: there may be two deeds."""
+
+    epoch: int
+    """Epoch of the attempt."""
+    attempt: int
+    """Its number."""
+    said: str
+    """Its result."""
+
+    @property
+    def run(self) -> tuple[int, int]:
+        """Epoch and number of the attempt."""
+        return self.epoch, self.attempt
+
+
+@attrs.frozen
 class Proposed:
     """The model asked for the call; nobody has allowed it.
 
@@ -159,7 +176,7 @@ class EffectUnknown:
     """A resume made this attempt unknown; later events do not change that."""
     proved_absent: str | None = None
     """Proof that the effect did not happen, while the call waits for its batch to close or for a retry."""
-    reports: tuple[str, ...] = ()
+    reports: tuple[LateReport, ...] = ()
     """What earlier attempts said late; shown to whoever inspects."""
 
 

@@ -44,7 +44,7 @@ def mend(messages: tuple[Message, ...], turn: int) -> Mended:
     answered: list[str] = []
     set_aside: list[str] = []
     steps = 0
-    behind = [*messages[1:], None]
+    behind = (*messages[1:], None) if messages else ()
     for message, following in zip(messages, behind, strict=True):
         if isinstance(message, ToolMessage):
             continue

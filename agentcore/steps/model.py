@@ -121,6 +121,14 @@ def open_stream(state: State, event: ModelStreamOpened) -> State | Ignored | Ref
     return Ignored("stream-already-open")
 
 
+def open_while_stopping(state: State, event: ModelStreamOpened) -> Ignored | Refused:
+    """Judge a first byte of a request that was told to end."""
+    phase = state.phase
+    if not isinstance(phase, Stopping) or phase.request is None:
+        return answer_late(state, event)
+    return misdirected(state, event, phase.request.attempt) or Ignored("the-turn-is-stopping")
+
+
 def fail_model(state: State, event: ModelFailed) -> State | Refused:
     """Let a failed request lead to its named loop: retry, compaction, downgrade; or to the end."""
     if refused := misdirected(state, event, state.turn.requests):

@@ -118,7 +118,7 @@ TURN_TABLE = table(
     guard_each(_others(Preparing), PreparationFailed, model.answer_late),
     # The request
     from_each(_REQUESTED, ModelStreamOpened, model.open_stream, also=(Streaming,)),
-    ignore(Stopping, ModelStreamOpened, because="the-turn-is-stopping"),
+    guard_each((Stopping,), ModelStreamOpened, model.open_while_stopping),
     guard_each(_others(*_REQUESTED, Stopping), ModelStreamOpened, model.answer_late),
     row(AwaitingModel, ModelReplied, reply.judge_reply, to=(RunningTools, *FINISH)),
     row(Streaming, ModelReplied, reply.judge_reply, to=(RunningTools, *FINISH)),

@@ -179,7 +179,7 @@ def refuse_retry(_state: State, call: Call, _event: RetryRequested) -> Refused:
     return Refused(RejectionCode.NOT_UNKNOWN, Blame.HOST, call.call_id, "It has not ended.")
 
 
-def resolve(state: State, call: Call, event: EffectResolved) -> Call | Refused:
+def resolve(state: State, call: Call, event: EffectResolved) -> Call | Ignored | Refused:
     """Take a person's word; an inspection in flight becomes stale."""
     current = call.state
     entry = isinstance(current, Settled) and call.registered and is_open(current.outcome)
@@ -197,6 +197,8 @@ def resolve(state: State, call: Call, event: EffectResolved) -> Call | Refused:
             return settle(call, failed, Because.PERSON_RESOLVED, *facts)
         case Resolution.NOT_EXECUTED:
             return _resolve_absent(state, call, event, facts)
+        case Resolution.ABANDONED if entry:
+            return Ignored("already-given-up")
         case Resolution.ABANDONED:
             return settle(call, Abandoned(event.by), Because.PERSON_RESOLVED, *facts)
 

@@ -43,6 +43,7 @@ from agentcore.states import (
     CancellationRequested,
     EffectUnknown,
     Executing,
+    LateReport,
     Released,
     Run,
     Settled,
@@ -192,16 +193,18 @@ def _earlier_success(
         outcome = _outcome(call, event, ProvedBy.EARLIER_ATTEMPT)
         return settle(call, outcome, Because.EARLIER_ATTEMPT_REPORTED, ("contradicts", contradicts), run=run)
     if isinstance(call.state, EffectUnknown):
-        return _report(call, call.state, f"attempt {event.epoch}.{event.attempt} reports: {event.result}")
+        return _report(call, call.state, LateReport(*run.id, event.result))
     return stale(RejectionCode.EARLIER_ATTEMPT_ACTED, name, "An earlier attempt acted too; there may be two deeds.")
 
 
-def _report(call: Call, unknown: EffectUnknown, said: str) -> Call | Ignored:
-    """Keep what an earlier attempt says late, for whoever inspects."""
-    if said in unknown.reports:
-        return Ignored("already-reported")
-    transition = why(Because.EARLIER_ATTEMPT_REPORTED, ("said", said))
-    return evolve(call, state=evolve(unknown, transition=transition, reports=(*unknown.reports, said)))
+def _report(call: Call, unknown: EffectUnknown, report: LateReport) -> Call | Ignored | Refused:
+    """Keep what an earlier attempt says late, once an attempt, for whoever inspects."""
+    told = next((kept for kept in unknown.reports if kept.run == report.run), None)
+    if told is not None:
+        name = f"{call.call_id}#{report.epoch}.{report.attempt}"
+        return Ignored("already-reported") if told == report else stale(RejectionCode.ALREADY_ANSWERED, name)
+    transition = why(Because.EARLIER_ATTEMPT_REPORTED, ("attempt", report.attempt), ("said", report.said))
+    return evolve(call, state=evolve(unknown, transition=transition, reports=(*unknown.reports, report)))
 
 
 def fail(state: State, call: Call, event: ToolFailed) -> Call | Ignored | Refused:
@@ -258,7 +261,7 @@ def lost(state: State, call: Call, event: ToolLost) -> Call | Ignored | Refused:
     return lose(state, call, run, Because.TOOL_LOST, *facts)
 
 
-def _attempt_ended(state: State, call: Call, run: Run, because: Because, facts: Facts) -> Call:
+def _attempt_ended(state: State, call: Call, run: Run, because: Because, facts: Facts) -> Call | Ignored:
     """Withdraw the cancel of an attempt that ended without proof; a keyed one past its deadline may run again now."""
     if not isinstance(call.state, EffectUnknown):
         return lose(state, evolve(call, aborted=True), run, because, *facts)
@@ -266,7 +269,7 @@ def _attempt_ended(state: State, call: Call, run: Run, because: Because, facts: 
         return lose(state, call, run, because, *facts)
     unknown = call.state
     if not unknown.live and unknown.cancel is None:
-        return evolve(call, state=evolve(unknown, transition=why(because, *facts)))
+        return Ignored("already-ended")
     if unknown.proved_absent is not None or unknown.inquiry.resume_at is None:
         return evolve(call, state=evolve(unknown, run=run, transition=why(because, *facts), live=False, cancel=None))
     return suspect(state, call, run, because, *facts, resumed=unknown.resumed)
