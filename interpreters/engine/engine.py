@@ -182,8 +182,8 @@ class Engine:
             # What cannot be recorded has not happened.
             self._desk.trace.trouble("event dropped", cause=describe(error))
             reply.fail(error)
-        except BaseException:
-            reply.fail(over(self.failure))
+        except BaseException as error:
+            reply.fail(over(error))
             raise
 
     async def _happen(self, event: Event, answers: Command | None = None) -> Receipt:

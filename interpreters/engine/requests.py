@@ -9,7 +9,7 @@ import attrs
 from agentcore.commands import RequestModel
 from agentcore.events import Event, ModelFailed, ModelFailure
 from agentcore.messages import Message
-from agentcore.projections.requests import RequestView, request_messages
+from agentcore.projections import RequestView, request_messages
 from agentcore.states import State
 from interpreters.engine import views
 from interpreters.engine.context import Sent, check_transformed

@@ -5,7 +5,7 @@ from __future__ import annotations
 import attrs
 
 from agentcore.messages import Usage, find_answer
-from agentcore.projections.calls import unresolved
+from agentcore.projections import explain_end, unresolved
 from agentcore.states import ENDS, Completed, State, StopReason
 
 
@@ -21,8 +21,10 @@ class Result:
     """Why it ended; ``None`` if it has not."""
     text: str
     """The model's last words in it: the answer, if it is completed."""
+    explanation: str = ""
+    """Why it ended and what to do next, in words for its user."""
     message: str = ""
-    """Cause in words, where there is one."""
+    """Cause as it was told, where there is one."""
     warning: str = ""
     """What has to be said with it."""
     usage: Usage = attrs.field(factory=Usage)
@@ -46,6 +48,7 @@ def result_of(state: State) -> Result:
         turn=state.turn.number,
         reason=end.ending.reason if end else None,
         text=answer.text if answer else "",
+        explanation=explain_end(state).text,
         message=end.ending.message if end else "",
         warning=end.ending.warning if end else "",
         usage=state.turn.usage,
