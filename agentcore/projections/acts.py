@@ -34,7 +34,7 @@ from agentcore.events import (
     SessionReopened,
     SteeringQueued,
 )
-from agentcore.messages import TextPart
+from agentcore.messages import MessageSource, TextPart, UserMessage
 from agentcore.projections.calls import all_calls
 from agentcore.reduce import Verdict, reduce
 from agentcore.states import (
@@ -43,6 +43,7 @@ from agentcore.states import (
     Call,
     CancellationRequested,
     EffectUnknown,
+    LateReport,
     Settled,
     State,
     Stopping,
@@ -94,7 +95,7 @@ class InspectCall:
     """What can be asked about: process, child session, remote task."""
     observation: str
     """The last known remote state."""
-    reports: tuple[str, ...]
+    reports: tuple[LateReport, ...]
     """What earlier attempts said late."""
 
 
@@ -203,7 +204,7 @@ def _checks(state: State, call: Call) -> _Candidates:
     )
     yield (
         ResolveCall(call_id, call.name, call.arguments),
-        EffectResolved(at=at, call_id=call_id, resolution=Resolution.ABANDONED),
+        EffectResolved(at=at, call_id=call_id, resolution=Resolution.EXECUTED),
     )
     if isinstance(unknown, EffectUnknown) and unknown.proved_absent is not None:
         yield RetryCall(call_id, call.name, unknown.proved_absent), RetryRequested(at=at, call_id=call_id)
@@ -234,7 +235,7 @@ def _session_acts(state: State) -> _Candidates:
         SteeringQueued(at=at, message_id=fresh, parts=words),
         FollowUpQueued(at=at, message_id=fresh, parts=words),
         SessionReopened(at=at),
-        HistoryImported(at=at, messages=()),
+        HistoryImported(at=at, messages=(UserMessage(fresh, MessageSource.IMPORTED, words),)),
         HistoryCleared(at=at),
         ConfigChanged(at=at, config=state.config),
     ):

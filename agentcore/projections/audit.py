@@ -13,11 +13,11 @@ from typing import NamedTuple
 
 import attrs
 
-from agentcore.events import Event, HistoryImported
+from agentcore.events import ApprovalGranted, Event, HistoryImported, PolicyAllowed
 from agentcore.messages import DeniedCall, FailedCall, Outcome, Succeeded, ToolMessage, ToolResult
 from agentcore.projections.calls import all_calls, went_well
 from agentcore.reduce import reduce
-from agentcore.states import Call, Run, Settled, State
+from agentcore.states import Call, Grant, Run, Settled, State
 from agentcore.steps.results import describe
 
 
@@ -97,8 +97,17 @@ def audit_passage(passage: Passage) -> tuple[AuditRecord, ...]:
     for result in written:
         former = known.get(result.call_id)
         if result.call_id not in found and not (former is not None and isinstance(former.state, Settled)):
-            records.append(_of_result(after, result, former))
+            records.append(_of_result(after, result, _decided(former, event)))
     return tuple(records)
+
+
+def _decided(former: Call | None, event: Event) -> Call | None:
+    """Add what this very event decided about a call that its passage also brought to an end."""
+    if former is not None and isinstance(event, PolicyAllowed) and event.call_id == former.call_id:
+        return attrs.evolve(former, rule=event.rule)
+    if former is not None and isinstance(event, ApprovalGranted) and event.call_id == former.call_id:
+        return attrs.evolve(former, grant=Grant(event.digest, event.by))
+    return former
 
 
 def _was_answered(former: Call | None) -> bool:

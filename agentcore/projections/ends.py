@@ -37,23 +37,23 @@ END_TEXTS: Mapping[StopReason, EndText] = {
     ),
     StopReason.USER_ABORT: EndText("Cancelled, as you asked.", "Send a message to go on."),
     StopReason.MAX_STEPS: EndText(
-        "Stopped at the limit of {steps} model requests for one turn.",
+        "Stopped at the limit of {steps}model requests for one turn.",
         "Split the task into smaller parts, or raise limits.steps.",
     ),
     StopReason.MAX_TOOL_CALLS: EndText(
-        "Stopped at the limit of {tool_calls} tool calls for one turn.",
+        "Stopped at the limit of {tool_calls}tool calls for one turn.",
         "Split the task into smaller parts, or raise limits.tool_calls.",
     ),
     StopReason.MAX_TOKENS: EndText(
-        "Stopped at the limit of {tokens} tokens for one turn.",
+        "Stopped at the limit of {tokens}tokens for one turn.",
         "Ask for less at once, or raise limits.tokens.",
     ),
     StopReason.MAX_COST: EndText(
-        "Stopped at the cost limit of {cost_micros} millionths for one turn.",
+        "Stopped at the cost limit for one turn.",
         "Ask for less at once, or raise limits.cost_micros.",
     ),
     StopReason.TIMEOUT: EndText(
-        "Stopped because the time for this turn, {turn_ms} ms, ran out.",
+        "Stopped because the time for this turn ran out.",
         "You can try again, or raise limits.turn_ms.",
     ),
     StopReason.LOOP_LIMIT: EndText(
@@ -165,10 +165,13 @@ def _happened(state: State, ending: Ending) -> str:
         "cause": f": {ending.message}" if ending.message else "",
         "refused_by": f"{refused_by} ({ending.rule})" if ending.rule and "rule" in refused_by else refused_by,
         "loop": LOOP_TEXTS.get(ending.loop, f"it reached the bound {ending.loop or 'of a loop'}"),
-        "steps": limits.steps,
-        "tool_calls": limits.tool_calls,
-        "tokens": limits.tokens,
-        "cost_micros": limits.cost_micros,
-        "turn_ms": limits.turn_ms,
+        "steps": _number(limits.steps),
+        "tool_calls": _number(limits.tool_calls),
+        "tokens": _number(limits.tokens),
     }
     return END_TEXTS[ending.reason].happened.format_map(words)
+
+
+def _number(limit: int | None) -> str:
+    """Write a limit before the word it counts; one that was lifted meanwhile has no number."""
+    return "" if limit is None else f"{limit} "

@@ -191,13 +191,12 @@ def _ended(state: State) -> str:
     word = _ENDED.get(type(state.phase), "Ended")
     if isinstance(state.phase, Completed) and Fact.STOPPED_EARLY in facts_of(state):
         word = "Stopped after the step, as asked"
-    count = f", {len(open_calls)} unresolved" if open_calls else ""
-    check = f" Check {named(open_calls)} before anything is done again." if open_calls else ""
-    unsaved = Fact.END_UNSAVED in facts_of(state)
-    lost = (
-        " This end is not saved: the turn continues from its last saved point when it is reopened." if unsaved else ""
-    )
-    return f"{word}{count}.{lost}{check}"
+    sentences = [f"{word}, {len(open_calls)} unresolved." if open_calls else f"{word}."]
+    if Fact.END_UNSAVED in facts_of(state):
+        sentences.append("This end is not saved: the turn continues from its last saved point when it is reopened.")
+    if open_calls:
+        sentences.append(f"Check {named(open_calls)} before anything is done again.")
+    return " ".join(sentences)
 
 
 _SENTENCES: Mapping[UiStatus, Callable[[State], str]] = {

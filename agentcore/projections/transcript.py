@@ -20,7 +20,6 @@ from agentcore.messages import (
     ReasoningPart,
     TextPart,
     ToolCallPart,
-    ToolMessage,
     ToolResult,
     UserMessage,
     UserPart,
@@ -77,6 +76,7 @@ class Called:
 
 
 Entry = Said | Called
+"""A line of the transcript."""
 
 _LOOP = (MessageSource.NOTICE, MessageSource.NUDGE, MessageSource.FEEDBACK)
 
@@ -95,8 +95,8 @@ def _entries(state: State) -> Iterator[Entry]:
             case AssistantMessage():
                 asked = message
                 yield from _answer(message)
-            case ToolMessage(results=results):
-                yield from (_called(result, asked) for result in results)
+            case _:
+                yield from (_called(result, asked) for result in message.results)
     if state.batch is not None:
         yield from _running(state.batch)
     queues = state.queues
