@@ -15,7 +15,7 @@ The model's and the store's ports are in ``ports_model`` and ``ports_store``.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import attrs
 
@@ -46,6 +46,7 @@ Show = Callable[[str], None]
 """Takes progress meant for reading; it is not stored. Never raises."""
 
 
+@runtime_checkable
 class ToolBox(Protocol):
     """Runs tools, tells them to stop, asks what became of them."""
 
