@@ -21,9 +21,9 @@ VALUE_LENGTH_MIN = 6
 
 # Each begins with a literal, which lets the matcher skip through megabytes of ordinary text.
 _PATTERNS = (
-    r"(?P<label>earer +)[A-Za-z0-9._~+/=-]{8,}",
+    r"(?P<label>earer +)(?:(?=\S*\d)[A-Za-z0-9._~+/=-]{8,}|[A-Za-z0-9._~+/=-]{20,})",
     r"(?P<label>Basic +)[A-Za-z0-9+/]{12,}={0,2}",
-    r"sk-[A-Za-z0-9_-]{16,}",
+    r"sk-(?<![A-Za-z0-9]sk-)[A-Za-z0-9_-]{16,}",
     r"gh[opsur]_[A-Za-z0-9]{20,}",
     r"github_pat_[A-Za-z0-9_]{20,}",
     r"glpat-[A-Za-z0-9_-]{16,}",
@@ -35,8 +35,9 @@ _PATTERNS = (
     r"(?P<label>://[^\s/:@]{0,100}:)[^\s/@]{3,200}(?=@)",
 )
 
-_HOLD = 256
 _CARRY_MAX = 1 << 16
+# In one endless line a secret that is not longer than this is still found across the place where it is divided.
+_HOLD = 256
 
 
 class Redactor:
@@ -45,7 +46,8 @@ class Redactor:
     def __init__(self, values: Iterable[str] = (), *, forms: bool = True) -> None:
         """Remember the values; ``ValueError`` for one that is too short. ``forms=False`` removes only the values."""
         known = sorted({form for value in values for form in _forms_of(value)}, key=len, reverse=True)
-        self.hold = max(_HOLD, *(len(value) for value in known)) if known else _HOLD
+        self.longest = max((len(value) for value in known), default=0)
+        self.spans_lines = any("\n" in value for value in known)
         patterns = [re.escape(value) for value in known] + (list(_PATTERNS) if forms else [])
         self._patterns = [re.compile(pattern) for pattern in patterns]
 
@@ -55,11 +57,14 @@ class Redactor:
             text = pattern.sub(_replace, text)
         return text
 
-    def straddling(self, text: str, at: int) -> int:
-        """Return the largest place up to ``at`` where the text can be divided without dividing a secret."""
+    def place_to_divide(self, text: str, at: int) -> int:
+        """Return the largest place up to ``at`` where the text can be divided without dividing a secret.
+
+        What reaches the very end may go on in text that is still to come.
+        """
         spans = [found.span() for pattern in self._patterns for found in pattern.finditer(text)]
         for start, end in sorted(spans, reverse=True):
-            if start < at < end:
+            if start < at and (at < end or end == len(text)):
                 at = start
         return at
 
@@ -85,9 +90,9 @@ class RedactingStream:
         self._carry = ""
 
     def feed(self, piece: str) -> str:
-        """Take the next piece; return what can be let go of."""
+        """Take the next piece; return what can be let go of: as a rule all lines that are complete."""
         text = self._carry + piece
-        at = self._place_to_divide(text)
+        at = self._redactor.place_to_divide(text, self._end_of_lines(text))
         self._carry = text[at:]
         return self._redactor.redact(text[:at])
 
@@ -96,10 +101,8 @@ class RedactingStream:
         rest, self._carry = self._carry, ""
         return self._redactor.redact(rest)
 
-    def _place_to_divide(self, text: str) -> int:
-        """Prefer the end of a line, where few secrets continue; without one, let go of what has become too long."""
-        end = len(text) - self._redactor.hold
-        at = text.rfind("\n", 0, max(end, 0)) + 1
-        if at == 0 and len(text) > _CARRY_MAX:
-            at = end
-        return self._redactor.straddling(text, at) if at > 0 else 0
+    def _end_of_lines(self, text: str) -> int:
+        known = self._redactor
+        end = len(text) - known.longest if known.spans_lines else len(text)
+        at = max(text.rfind("\n", 0, max(end, 0)), text.rfind("\r", 0, max(end, 0))) + 1
+        return at if at or len(text) <= _CARRY_MAX else len(text) - max(_HOLD, known.longest)

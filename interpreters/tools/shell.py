@@ -33,6 +33,9 @@ KEPT_PARTS_MAX = 64
 
 _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL|AUTH", re.IGNORECASE)
 _GRACE_S = 2.0
+# Room for what is said beside the output: how it ended, and where the whole of it is.
+_NOTE_MAX = 600
+_ENDS_MIN = 200
 
 
 def shell_tool(
@@ -130,7 +133,7 @@ class Output:
         self._context = context
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._stream = RedactingStream(redactor)
-        self._ends = HeadAndTail(context.output_max)
+        self._ends = HeadAndTail(max(context.output_max - _NOTE_MAX, _ENDS_MIN))
         self._part: list[str] = []
         self._part_used = 0
         self._kept: list[Artifact | None] = []

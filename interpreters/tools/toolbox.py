@@ -212,6 +212,7 @@ class Toolbox:
 
 async def _run(function: Callable[..., Any], *, in_thread: bool, arguments: dict[str, Any]) -> Any:
     """Call a sync function in a thread of its own count, so that tools that hang never keep others from starting."""
+
     def call() -> tuple[Any]:
         return (function(**arguments),)  # trio refuses to bring a bare coroutine out of a thread
 
@@ -232,7 +233,8 @@ def _corrected(found: Found, call: Call) -> Found:
 
 def where_kept(parts: Sequence[Artifact | None]) -> str:
     """Say where the whole of an output can be found of which only the ends are shown."""
-    places = ", ".join(part.place for part in parts if part is not None)
-    if None in parts:
-        return f"not all of it could be kept{f', only {places}' if places else ''}"
-    return f"the whole is kept as {places}"
+    places = [part.place for part in parts if part is not None]
+    shown = (
+        places[0] if len(places) == 1 else f"{len(places)} parts, {places[0]} to {places[-1]}" if places else "nothing"
+    )
+    return f"not all of it could be kept, only {shown}" if None in parts else f"the whole is kept as {shown}"

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import sys
 
-from agentcore.commands import CancelTool, ExecuteTool, InspectEffect, Inspector
+from agentcore.commands import CancelTool, ExecuteTool, InspectEffect
+from agentcore.events import Inspector
 from agentcore.states import Because, Call, Executing, Run, Transition
 from interpreters.tools import Toolbox
 
@@ -21,6 +22,7 @@ def call_of(tool, arguments=None, *, attempt=1, handle=""):
         provider_id="p",
         name=tool.name,
         raw_arguments="",
+        proposed=json.dumps(arguments or {}),
         arguments=json.dumps(arguments or {}),
         contract=tool.contract,
         state=state,
