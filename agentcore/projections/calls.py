@@ -27,7 +27,7 @@ def is_unresolved(call: Call) -> bool:
     if isinstance(current, EffectUnknown):
         return current.proved_absent is None
     if isinstance(current, Settled):
-        return call.registered and is_open(current.outcome)
+        return is_open(current.outcome)
     return isinstance(current, CancellationRequested)
 
 

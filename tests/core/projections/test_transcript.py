@@ -47,6 +47,11 @@ def test_a_running_batch_shows_how_far_each_call_has_come():
     assert "Available tools: look, pay" in said[3].text
 
 
+def test_a_call_that_ran_shows_the_arguments_that_ran():
+    session = Session().prompt().call("look").allow("1.1.0", arguments='{"safe":true}').succeed("1.1.0")
+    assert transcript(session.state)[-1].arguments == '{"safe":true}'
+
+
 def test_a_call_that_never_ran_shows_what_the_model_wrote():
     session = Session().prompt().reply(ToolCallPart("p1", "nothing", '{"a": 1}'))
     (called,) = (entry for entry in transcript(session.state) if isinstance(entry, Called))
