@@ -12,7 +12,8 @@ So nothing is done, and nothing is shown as done, that a restart would not know 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from time import perf_counter_ns
 
 import anyio
@@ -32,7 +33,7 @@ from interpreters.engine.desk import Desk
 from interpreters.engine.hooks import HookTrace
 from interpreters.engine.mailbox import Envelope, Mailbox, Make, enclose
 from interpreters.engine.perform import Interpreters, Performer
-from interpreters.engine.receipts import Receipt, Reply, over
+from interpreters.engine.receipts import Receipt, Reply, SessionOver
 from interpreters.engine.recorder import Recorder, StorageUnavailable
 from interpreters.engine.resume import Opened
 from interpreters.engine.seam import describe, failure
@@ -71,6 +72,8 @@ class Engine:
         """The session now."""
         self.failure: StorageUnavailable | None = None
         """Why the engine stopped by itself, if it did."""
+        self.told = False
+        """Whether anybody was given the failure."""
         self._opened = opened
         self._config = config
         self._cast = cast
@@ -102,11 +105,12 @@ class Engine:
     async def act(self, make: Make, *, urgent: bool = False) -> Receipt:
         """Let something happen and return the verdict.
 
-        Raises ``SessionOver`` if nothing is judged any more, ``EncodeError`` for an act that could not be recorded.
+        Raises ``StorageUnavailable`` or ``SessionOver`` if nothing is judged any more, ``EncodeError`` for an act that
+        could not be recorded.
         """
         reply = Reply()
         if self._over:
-            reply.fail(over(self.failure))
+            self._refuse(reply)
         else:
             mailbox = self._desk.mailbox
             (mailbox.put_abort if urgent else mailbox.put)(Envelope(make, reply))
@@ -123,9 +127,10 @@ class Engine:
         """
         await self._resting.wait()
         if self.failure is not None:
+            self.told = True
             raise self.failure
         if self._over and self.state.open:
-            raise over(None)
+            raise SessionOver
 
     def close(self) -> None:
         """Stop looking at what happens; ``run`` then ends. What is under way is left, as by a crash, and resumed."""
@@ -172,19 +177,31 @@ class Engine:
 
     async def _handle(self, envelope: Envelope) -> None:
         """Judge what an envelope holds, and tell who wants to know."""
-        reply = envelope.reply or Reply()
+        reply = envelope.reply
         try:
             receipt = Receipt(Verdict.IGNORED, self.state.seq)
             for event in envelope.make(self.state):
                 receipt = await self._happen(event, envelope.answers)
-            reply.tell(receipt)
+            if reply is not None:
+                reply.tell(receipt)
         except EncodeError as error:
             # What cannot be recorded has not happened.
             self._desk.trace.trouble("event dropped", cause=describe(error))
-            reply.fail(error)
-        except BaseException as error:
-            reply.fail(over(error))
+            if reply is not None:
+                reply.fail(error)
+        except StorageUnavailable as error:
+            self.failure = error
+            self._refuse(reply)
             raise
+        except BaseException:
+            self._refuse(reply)
+            raise
+
+    def _refuse(self, reply: Reply | None) -> None:
+        """Say to whoever waits that an act will not be judged, and why."""
+        if reply is not None:
+            self.told = self.told or self.failure is not None
+            reply.fail(self.failure or SessionOver())
 
     async def _happen(self, event: Event, answers: Command | None = None) -> Receipt:
         """Let one event happen, after what the host has to say about the step that it begins."""
@@ -276,8 +293,7 @@ class Engine:
         """Close the journal; tell everybody who waits that it is over."""
         self._over = True
         for envelope in self._desk.mailbox.drain():
-            if envelope.reply is not None:
-                envelope.reply.fail(over(self.failure))
+            self._refuse(envelope.reply)
         self._say_end()
         self._resting.set()
         self._desk.broadcast.close()
@@ -296,3 +312,24 @@ class Engine:
             show(TurnEnd(self.state.turn.number, reason, str(failed) if failed else LEFT_OPEN))
         if self.state.open or failed:
             show(AgentEnd(str(failed) if failed else ""))
+
+
+@asynccontextmanager
+async def living(engine: Engine) -> AsyncIterator[None]:
+    """Let an engine own its session for as long as the block lasts.
+
+    What the block raises is raised as it is, not wrapped into a group. Raises ``StorageUnavailable`` at the end if that
+    stopped the engine and nobody was told.
+    """
+    raised: Exception | None = None
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(engine.run)
+        try:
+            yield
+        except Exception as error:  # noqa: BLE001 - it is raised again, behind the group that would wrap it
+            raised = error
+        engine.close()
+    if raised is not None:
+        raise raised
+    if engine.failure is not None and not engine.told:
+        raise engine.failure

@@ -14,6 +14,7 @@ import attrs
 
 from agentcore.codec import encode_rejection
 from agentcore.commands import (
+    ANSWERS,
     AskApproval,
     CancelModel,
     CancelTool,
@@ -50,7 +51,7 @@ from interpreters.engine.requests import Requests
 from interpreters.engine.review import Reviewer
 from interpreters.engine.seam import Answer, describe, failure, silence
 from interpreters.engine.views import ToolProgress
-from interpreters.engine.works import Work, Works, stoppable
+from interpreters.engine.works import Work, Works
 from interpreters.support.ports import STAMPED, Approver, Compactor, Gate, ToolBox
 from interpreters.support.ports_model import Model
 from interpreters.support.ports_store import StoreError
@@ -89,45 +90,36 @@ class Performer:
     async def perform(self, command: Command, state: State) -> None:
         """Begin what a command orders, or do it if it is only a word. Raises nothing."""
         match command:
-            case StartTimer():
-                self._start_timer(command)
-            case CancelModel():
-                self._tell_to_stop(Key("request-model", command.request_id, command.epoch, command.attempt))
-            case CancelTool():
-                self._cancel_tool(command)
-            case RecordRejection():
-                await self._record(command)
-            case RequestModel():
-                work = self._work(command)
-                self._works.start(work, partial(self._requests.answer, work, command, state))
             case PersistCheckpoint():
-                self._start(command, state, partial(self._persist, command))
+                self._start(command, state, partial(self._persist, command), stoppable=False)
             case PrepareStep():
                 self._start(command, state, partial(self._prepare, command, state))
+            case RequestModel():
+                work = Work(command, when_stopped=ANSWERS[CancelModel])
+                self._works.start(work, partial(self._requests.answer, work, command, state))
+            case CancelModel():
+                self._tell_to_stop("request-model", command.request_id, (command.epoch, command.attempt))
             case CompactContext():
                 self._start(command, state, partial(self._compact, command, state))
             case ReviewCompletion():
                 self._start(command, state, partial(self._review_completion, command, state))
-            case EvaluatePolicy() | AskApproval() | ExecuteTool() | InspectEffect():
-                self._perform_for_call(command, state)
+            case EvaluatePolicy():
+                call = find_call(state, command.call_id)
+                self._start(command, state, partial(self._reviewer.review, self._desk.session_id, command, call))
+            case AskApproval():
+                self._ask_approval(command, find_call(state, command.call_id))
+            case ExecuteTool():
+                self._begin_execution(command, find_call(state, command.call_id))
+            case CancelTool():
+                self._cancel_tool(command)
+            case InspectEffect():
+                self._look(command, state, find_call(state, command.call_id))
+            case StartTimer():
+                self._start_timer(command)
+            case RecordRejection():
+                await self._record(command)
             case _:
                 assert_never(command)
-
-    def _perform_for_call(
-        self, command: EvaluatePolicy | AskApproval | ExecuteTool | InspectEffect, state: State
-    ) -> None:
-        call, ids = find_call(state, command.call_id), self._desk.session_id
-        match command:
-            case EvaluatePolicy():
-                self._start(command, state, partial(self._reviewer.review, ids, command, call))
-            case AskApproval():
-                self._ask_person(command, lambda who: who.ask(ids, command, call))
-            case InspectEffect(by=Inspector.PERSON):
-                self._ask_person(command, lambda who: who.ask_effect(ids, command, call))
-            case InspectEffect():
-                self._start(command, state, partial(self._inspect, command, call))
-            case ExecuteTool():
-                self._works.start(self._work(command, pure=call.contract.pure), partial(self._execute, command, call))
 
     def withdraw(self, waited_for: Container[Key]) -> None:
         """Stop what nobody waits for any more."""
@@ -136,27 +128,38 @@ class Performer:
 
     # Beginning
 
-    def _work(self, command: Command, *, pure: bool = False) -> Work:
-        return Work(command, stoppable(command, pure=pure))
-
-    def _start(self, command: Command, state: State, answer: Answer) -> None:
+    def _start(self, command: Command, state: State, answer: Answer, *, stoppable: bool = True) -> None:
         """Begin work whose silence is a failure."""
         limit_ms = state.config.limits.answer_ms
         failed = failure(command, silence(limit_ms))
         assert failed is not None  # everything started here can fail
         self._desk.mailbox.timers.start(key_of(command), self._desk.clock.now() + limit_ms, failed)
-        self._works.start(self._work(command), answer)
+        self._works.start(Work(command, stoppable), answer)
+
+    def _begin_execution(self, command: ExecuteTool, call: Call) -> None:
+        # Stopping what only reads touches nothing; anything else is stopped by its cancel alone.
+        work = Work(command, call.contract.pure, ANSWERS[CancelTool])
+        self._works.start(work, partial(self._execute, command, call))
 
     def _start_timer(self, command: StartTimer) -> None:
         extra_ms = self._desk.jitter(command.jitter_max_ms) if command.jitter_max_ms else 0
         fired = TimerFired(at=STAMPED, timer_id=command.timer_id, epoch=command.epoch, attempt=command.attempt)
         self._desk.mailbox.timers.start(key_of(command), command.due_at + extra_ms, fired)
 
+    def _ask_approval(self, command: AskApproval, call: Call) -> None:
+        self._ask_person(command, lambda who: who.ask(self._desk.session_id, command, call))
+
+    def _look(self, command: InspectEffect, state: State, call: Call) -> None:
+        if command.by is Inspector.PERSON:
+            self._ask_person(command, lambda who: who.ask_effect(self._desk.session_id, command, call))
+        else:
+            self._start(command, state, partial(self._inspect, command, call))
+
     def _ask_person(self, command: AskApproval | InspectEffect, question: Callable[[Approver], Any]) -> None:
         """Ask whoever can be asked. Where somebody watches, the question simply stays open."""
         approver = self._cast.approver
         if approver is not None:
-            self._works.start(self._work(command), lambda: question(approver))
+            self._works.start(Work(command), lambda: question(approver))
         elif not self._cast.attended:
             answer = failure(command, "nobody is there to be asked")
             assert answer is not None  # a question can always go unanswered
@@ -164,15 +167,13 @@ class Performer:
 
     # Words
 
-    def _tell_to_stop(self, key: Key) -> Work | None:
-        work = self._works.get(key)
+    def _tell_to_stop(self, name: str, about: str, attempt: tuple[int, int]) -> None:
+        work = self._works.get(Key(name, about, *attempt))
         if work is not None:
             work.stop.set()
-        return work
 
     def _cancel_tool(self, command: CancelTool) -> None:
-        epoch, attempt = command.execution
-        self._tell_to_stop(Key("execute-tool", command.call_id, epoch, attempt))
+        self._tell_to_stop("execute-tool", command.call_id, command.execution)
         try:
             self._cast.tools.cancel(self._desk.session_id, command)
         except Exception as error:  # noqa: BLE001 - a cancel has no failure event: its grace timer ends the waiting

@@ -36,7 +36,7 @@ class Receipt:
 
 
 class SessionOver(Exception):
-    """The session was closed, or its engine stopped; ``__cause__`` says why if nobody asked for it."""
+    """The session was closed before the act was judged."""
 
     def __str__(self) -> str:
         return "the session is over and the act was not judged: resume the session and act again"
@@ -66,10 +66,3 @@ class Reply:
         if self._receipt is None:
             raise self._error
         return self._receipt
-
-
-def over(cause: BaseException | None) -> SessionOver:
-    """Return what an act is told that comes too late."""
-    error = SessionOver()
-    error.__cause__ = cause
-    return error

@@ -6,7 +6,7 @@ what it claims about the effect, stays.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, cast
 
@@ -27,7 +27,7 @@ from agentcore.states import Call
 from interpreters.engine.hooks import HookTrace, ToolText
 from interpreters.engine.seam import describe
 
-TEXTS: dict[type[Any], tuple[str, ...]] = {
+TEXTS: Mapping[type[Any], tuple[str, ...]] = {
     ToolSucceeded: ("result", "summary"),
     ToolFailed: ("error",),
     ToolLost: ("cause", "target", "observation"),

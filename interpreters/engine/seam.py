@@ -8,29 +8,13 @@ timers have none: the first have a grace timer in the reducer, the second cannot
 from __future__ import annotations
 
 import math
-from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, TypeVar
 
 import anyio
 import attrs
 
-from agentcore.commands import (
-    ANSWERS,
-    AskApproval,
-    CancelModel,
-    CancelTool,
-    Command,
-    CompactContext,
-    EvaluatePolicy,
-    ExecuteTool,
-    InspectEffect,
-    PersistCheckpoint,
-    PrepareStep,
-    RecordRejection,
-    RequestModel,
-    ReviewCompletion,
-    StartTimer,
-)
+from agentcore.commands import ANSWERS, Command, InspectEffect
 from agentcore.events import (
     ApprovalDenied,
     CheckpointFailed,
@@ -67,13 +51,6 @@ _MAY_PASS = (OSError, TimeoutError)
 """What a request may be tried again after, if a model raises it although it must not: trouble on the way."""
 
 
-_WHEN_STOPPED: dict[type[Command], tuple[type[Event], ...]] = {
-    RequestModel: ANSWERS[CancelModel],
-    ExecuteTool: ANSWERS[CancelTool],
-}
-"""What may come instead of the ordinary end when a unit was told to stop."""
-
-
 def describe(error: BaseException) -> str:
     """Name an exception and what it says, bounded and storable; for a group, everything in it."""
     if isinstance(error, BaseExceptionGroup):
@@ -94,11 +71,6 @@ def _said(error: BaseException) -> str:
 def silence(limit_ms: int) -> str:
     """Say that no answer came in time."""
     return f"no answer within {limit_ms} ms"
-
-
-def never() -> bool:
-    """Nobody asked for an end."""
-    return False
 
 
 @attrs.frozen
@@ -122,91 +94,56 @@ async def guarded(work: Callable[[], Awaitable[T]]) -> T | Fault:
         return Fault(describe(error), isinstance(error, _MAY_PASS))
 
 
-async def ask(command: Command, work: Answer, stopped: Callable[[], bool] = never) -> Event | None:
+async def ask(command: Command, work: Answer, also: Callable[[], tuple[type[Event], ...]] = tuple) -> Event | None:
     """Do the work and return one event for the command; ``None`` only where a command cannot fail.
 
-    ``stopped`` says whether the work was told to end: then the answers of its cancel count too.
+    ``also`` gives the classes that may come back beside the command's own: those of its cancel, once that was ordered.
     """
     answer = await guarded(work)
     if isinstance(answer, Fault):
         return failure(command, answer.cause, passing=answer.passing)
     if answer is None:
         return failure(command, "it gave no answer")
-    expected = ANSWERS[type(command)] + (_WHEN_STOPPED.get(type(command), ()) if stopped() else ())
-    if type(answer) not in expected or not names(command, answer):
+    if type(answer) not in ANSWERS[type(command)] + also() or not names(command, answer):
         return failure(command, f"it answered something else: {type(answer).__name__}")
     return answer
 
 
 def names(command: Command, event: Event) -> bool:
-    """Say whether an event names the whole key of the command that it is to answer."""
-    wanted: dict[str, object]
-    match command:
-        case PersistCheckpoint():
-            wanted = {"seq": command.seq, "epoch": command.epoch, "attempt": command.attempt}
-        case PrepareStep() | RequestModel() | CancelModel() | CompactContext() | ReviewCompletion():
-            wanted = {"request_id": command.request_id, "epoch": command.epoch, "attempt": command.attempt}
-        case InspectEffect() if isinstance(event, EffectResolved):
-            wanted = {"call_id": command.call_id}
-        case EvaluatePolicy() | AskApproval() | ExecuteTool() | InspectEffect():
-            wanted = {"call_id": command.call_id, "epoch": command.epoch, "attempt": command.attempt}
-        case CancelTool() | StartTimer() | RecordRejection():
-            return False
-    return all(getattr(event, name, None) == value for name, value in wanted.items())
+    """Say whether an event names the whole key of the command, as far as events of its class name one."""
+    return all(getattr(event, name, value) == value for name, value in _key(command).items())
 
 
 def failure(command: Command, cause: str, *, passing: bool = False) -> Event | None:
-    """Return the event that says that a command failed; ``passing`` says that another try may help."""
-    match command:
-        case PrepareStep(request_id=request_id, epoch=epoch, attempt=attempt):
-            return PreparationFailed(at=STAMPED, request_id=request_id, epoch=epoch, attempt=attempt, reason=cause)
-        case RequestModel(request_id=request_id, epoch=epoch, attempt=attempt):
-            kind = ModelFailure.RETRYABLE if passing else ModelFailure.FATAL
-            return ModelFailed(
-                at=STAMPED,
-                request_id=request_id,
-                epoch=epoch,
-                attempt=attempt,
-                kind=kind,
-                message=cause,
-                code="model-interpreter-failed",
-            )
-        case CompactContext(request_id=request_id, epoch=epoch, attempt=attempt):
-            return CompactionFailed(at=STAMPED, request_id=request_id, epoch=epoch, attempt=attempt, reason=cause)
-        case ReviewCompletion(request_id=request_id, epoch=epoch, attempt=attempt):
-            return CompletionAccepted(
-                at=STAMPED, request_id=request_id, epoch=epoch, attempt=attempt, warning=f"review-failed: {cause}"
-            )
-        case PersistCheckpoint(seq=seq, epoch=epoch, attempt=attempt):
-            return CheckpointFailed(at=STAMPED, seq=seq, epoch=epoch, attempt=attempt, reason=cause)
-        case EvaluatePolicy() | AskApproval() | ExecuteTool() | InspectEffect():
-            return _failure_of_call(command, cause)
-        case CancelModel() | CancelTool() | StartTimer() | RecordRejection():
-            return None
+    """Return the event that says that a command failed, ``None`` if it cannot; ``passing``: another try may help."""
+    if isinstance(command, InspectEffect) and command.by is Inspector.PERSON:
+        # Whoever cannot be asked is nobody: asking again and again would never bring the prompt back.
+        return EffectResolved(
+            at=STAMPED, call_id=command.call_id, resolution=Resolution.ABANDONED, by=NOBODY, result=cause
+        )
+    make = _FAILURES.get(next(iter(ANSWERS[type(command)]), None))
+    return make({"at": STAMPED, **_key(command)}, cause, passing) if make is not None else None
 
 
-def _failure_of_call(command: EvaluatePolicy | AskApproval | ExecuteTool | InspectEffect, cause: str) -> Event:
-    call_id, epoch, attempt = command.call_id, command.epoch, command.attempt
-    match command:
-        case EvaluatePolicy():
-            return PolicyBlocked(
-                at=STAMPED, call_id=call_id, epoch=epoch, attempt=attempt, rule="policy-failed", reason=cause
-            )
-        case AskApproval():
-            return ApprovalDenied(
-                at=STAMPED, call_id=call_id, epoch=epoch, attempt=attempt, kind=DenialKind.NOBODY, by=NOBODY
-            )
-        case ExecuteTool():
-            return ToolLost(at=STAMPED, call_id=call_id, epoch=epoch, attempt=attempt, cause=cause)
-        case InspectEffect(by=Inspector.PERSON):
-            # Whoever cannot be asked is nobody: asking again and again would never bring the prompt back.
-            return EffectResolved(at=STAMPED, call_id=call_id, resolution=Resolution.ABANDONED, by=NOBODY, result=cause)
-        case InspectEffect():
-            return EffectInspected(
-                at=STAMPED,
-                call_id=call_id,
-                epoch=epoch,
-                attempt=attempt,
-                finding=Finding.UNAVAILABLE,
-                evidence=cause,
-            )
+def _key(command: Command) -> dict[str, Any]:
+    fields = ("request_id", "call_id", "seq", "epoch", "attempt")
+    return {name: getattr(command, name) for name in fields if hasattr(command, name)}
+
+
+def _model_failed(key: dict[str, Any], cause: str, passing: bool) -> Event:  # noqa: FBT001 - one signature for the table
+    kind = ModelFailure.RETRYABLE if passing else ModelFailure.FATAL
+    return ModelFailed(**key, kind=kind, message=cause, code="model-interpreter-failed")
+
+
+_FAILURES: Mapping[type[Event] | None, Callable[[dict[str, Any], str, bool], Event]] = {
+    PreparationFailed: lambda key, cause, _: PreparationFailed(**key, reason=cause),
+    ModelFailed: _model_failed,
+    CompactionFailed: lambda key, cause, _: CompactionFailed(**key, reason=cause),
+    CompletionAccepted: lambda key, cause, _: CompletionAccepted(**key, warning=f"review-failed: {cause}"),
+    PolicyBlocked: lambda key, cause, _: PolicyBlocked(**key, rule="policy-failed", reason=cause),
+    ApprovalDenied: lambda key, _, __: ApprovalDenied(**key, kind=DenialKind.NOBODY, by=NOBODY),
+    ToolLost: lambda key, cause, _: ToolLost(**key, cause=cause),
+    EffectInspected: lambda key, cause, _: EffectInspected(**key, finding=Finding.UNAVAILABLE, evidence=cause),
+    CheckpointFailed: lambda key, cause, _: CheckpointFailed(**key, reason=cause),
+}
+"""How each failure event is made: from the command's key, the cause, and whether it may pass."""

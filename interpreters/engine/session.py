@@ -7,7 +7,7 @@ results, not exceptions. Raised are only ``StorageUnavailable`` and ``SessionOve
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from uuid import uuid4
 
 import attrs
@@ -58,7 +58,7 @@ class Sent:
     """The verdict."""
 
 
-_FILED = {"PromptSubmitted": "prompt", "FollowUpQueued": "follow-up", "SteeringQueued": "steering"}
+_FILED: Mapping[str, str] = {"PromptSubmitted": "prompt", "FollowUpQueued": "follow-up", "SteeringQueued": "steering"}
 
 
 class Session:

@@ -86,15 +86,12 @@ def _recovery(passage: Passage) -> Iterator[View]:
 
 def _withdrawn(passage: Passage, shown: Collection[RequestModel]) -> Iterator[View]:
     """Take back what does not count: text of a request that brought no message, questions nobody waits for."""
-    event = passage.event
+    kept = isinstance(passage.event, ModelReplied | ModelStopped)
     for command in passage.gone:
-        match command:
-            case RequestModel() if command in shown and not isinstance(event, ModelReplied | ModelStopped):
-                yield PartialDiscarded(command.request_id, command.attempt)
-            case AskApproval(call_id=call_id):
-                yield ApprovalWithdrawn(call_id, _answers(event, call_id))
-            case _:
-                pass
+        if isinstance(command, RequestModel) and command in shown and not kept:
+            yield PartialDiscarded(command.request_id, command.attempt)
+        if isinstance(command, AskApproval):
+            yield ApprovalWithdrawn(command.call_id, _answers(passage.event, command.call_id))
 
 
 def _answers(event: Event, call_id: str) -> bool:
@@ -143,16 +140,15 @@ def ending_of(before: State, after: State) -> Ending | None:
 
 def _begun(passage: Passage) -> Iterator[View]:
     for command in passage.ordered:
-        match command:
-            case ExecuteTool(call_id=call_id, attempt=attempt):
-                call = _call(passage.after, call_id)
-                yield ToolStart(call_id, call.name, call.arguments, attempt)
-            case AskApproval(call_id=call_id, digest=digest, reason=reason):
-                call = _call(passage.after, call_id)
-                due_at = call.question.due_at if call.question else None
-                yield ApprovalAsked(call_id, call.name, call.arguments, digest, call.rule, reason, due_at)
-            case _:
-                pass
+        if isinstance(command, ExecuteTool):
+            call = _call(passage.after, command.call_id)
+            yield ToolStart(call.call_id, call.name, call.arguments, command.attempt)
+        if isinstance(command, AskApproval):
+            call = _call(passage.after, command.call_id)
+            due_at = call.question.due_at if call.question else None
+            yield ApprovalAsked(
+                call.call_id, call.name, call.arguments, command.digest, call.rule, command.reason, due_at
+            )
 
 
 def _call(state: State, call_id: str) -> Call:

@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 import attrs
@@ -216,7 +217,7 @@ def _name(kind: type[Any]) -> str:
     return re.sub(r"(?<!^)(?=[A-Z])", "_", kind.__name__.removesuffix("View")).lower()
 
 
-VIEW_NAMES: dict[type[Any], str] = {kind: _name(kind) for kind in (*VIEWS, Lagged)}
+VIEW_NAMES: Mapping[type[Any], str] = {kind: _name(kind) for kind in (*VIEWS, Lagged)}
 """What each is called where there are no classes: ``text_delta``, ``turn_end`` …"""
 
 

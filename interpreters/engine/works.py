@@ -12,7 +12,7 @@ import anyio
 import attrs
 from anyio.abc import TaskGroup
 
-from agentcore.commands import Command, ExecuteTool, Key, PersistCheckpoint, key_of
+from agentcore.commands import Command, Key, key_of
 from agentcore.events import Event
 from interpreters.engine.seam import Answer, ask
 
@@ -26,8 +26,10 @@ class Work:
 
     command: Command
     """What was ordered."""
-    stoppable: bool
+    stoppable: bool = True
     """Stopping it cannot touch the world."""
+    when_stopped: tuple[type[Event], ...] = ()
+    """What may come of it instead once its cancel was ordered."""
     scope: anyio.CancelScope = attrs.field(factory=anyio.CancelScope)
     """Ends it."""
     stop: anyio.Event = attrs.field(factory=anyio.Event)
@@ -61,7 +63,7 @@ class Works:
     async def _run(self, work: Work, answer: Answer) -> None:
         event: Event | None = None
         with work.scope:
-            event = await ask(work.command, answer, work.stop.is_set)
+            event = await ask(work.command, answer, lambda: work.when_stopped if work.stop.is_set() else ())
         # No waiting between here and the post: what was answered is not lost to a cancellation.
         if not work.scope.cancel_called:
             self._forget(work)
@@ -70,14 +72,3 @@ class Works:
 
     def _forget(self, work: Work) -> None:
         self._running.pop(key_of(work.command), None)
-
-
-def stoppable(command: Command, *, pure: bool) -> bool:
-    """Say whether a command's work may be dropped when nobody waits for it."""
-    match command:
-        case PersistCheckpoint():
-            return False
-        case ExecuteTool():
-            return pure
-        case _:
-            return True

@@ -62,7 +62,7 @@ async def test_a_model_that_does_not_stop_is_dropped_when_its_grace_is_over():
     assert result.reason is StopReason.USER_ABORT
 
 
-@pytest.mark.req("R-176", "R-177", "R-178", "L20")
+@pytest.mark.req("R-176", "R-177", "R-178")
 async def test_an_abort_during_tools_gives_each_call_a_truthful_result():
     running = anyio.Event()
 

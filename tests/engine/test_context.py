@@ -78,7 +78,6 @@ def test_another_window_is_another_prefix():
     check(MORE[4:], MORE[4:], sent, Window(start=4))
 
 
-@pytest.mark.req("L11")
 @pytest.mark.parametrize(
     "broken",
     [

@@ -58,7 +58,7 @@ async def crash_in(rig, model, tools, ready, *, surviving=KILLED, **more):
 
 
 @pytest.mark.anyio
-@pytest.mark.req("R-153", "R-163", "G-12", "L7")
+@pytest.mark.req("R-153", "R-163", "G-12")
 async def test_an_execution_that_was_under_way_is_unknown_and_a_person_settles_it():
     running, deeds = anyio.Event(), []
 
@@ -83,7 +83,7 @@ async def test_an_execution_that_was_under_way_is_unknown_and_a_person_settles_i
 
 
 @pytest.mark.anyio
-@pytest.mark.req("R-157", "R-163", "L7")
+@pytest.mark.req("R-157", "R-163")
 @pytest.mark.parametrize("surviving", [0, 1, KILLED])
 async def test_an_effect_proved_absent_is_run_again_and_happens_once(surviving):
     running, deeds = anyio.Event(), []

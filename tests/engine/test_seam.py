@@ -209,7 +209,6 @@ async def test_an_act_that_cannot_be_recorded_is_an_error_of_its_caller():
         assert (await session.wait()).text == "ok"
 
 
-@pytest.mark.req("L17")
 @pytest.mark.anyio
 async def test_rules_that_stay_silent_block_the_call_after_answer_ms():
     cancelled = anyio.Event()

@@ -180,7 +180,6 @@ async def test_steering_is_delivered_after_the_round_of_tools():
     ]
 
 
-@pytest.mark.req("L18")
 async def test_the_journal_folds_to_the_state_of_the_engine():
     from interpreters.engine.resume import read_state
 
