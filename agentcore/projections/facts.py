@@ -36,7 +36,7 @@ from agentcore.states import (
 class Fact(StrEnum):
     """Something that is so; the test of each stands in ``TESTS``."""
 
-    NO_TURN_YET = "no-turn-yet"
+    NO_TURN = "no-turn"
     STEP_PREPARES = "step-prepares"
     MODEL_ASKED = "model-asked"
     MODEL_ANSWERS = "model-answers"
@@ -90,7 +90,7 @@ def _is_stopped_early(state: State) -> bool:
 
 
 TESTS: Mapping[Fact, Callable[[State], bool]] = {
-    Fact.NO_TURN_YET: _phase(Idle),
+    Fact.NO_TURN: _phase(Idle),
     Fact.STEP_PREPARES: _phase(Preparing),
     Fact.MODEL_ASKED: _phase(AwaitingModel),
     Fact.MODEL_ANSWERS: _phase(Streaming),

@@ -87,7 +87,7 @@ STATUSES: tuple[tuple[UiStatus, tuple[Fact, ...]], ...] = (
     (UiStatus.UNRESOLVED, (Fact.SOMETHING_UNRESOLVED,)),
     (UiStatus.DONE, (Fact.ANSWER_GIVEN, Fact.END_SAVED, Fact.NOTHING_UNRESOLVED)),
     (UiStatus.CANCELLED, (Fact.CANCELLED, Fact.END_SAVED, Fact.NOTHING_UNRESOLVED)),
-    (UiStatus.IDLE, (Fact.NO_TURN_YET, Fact.NOTHING_UNRESOLVED)),
+    (UiStatus.IDLE, (Fact.NO_TURN, Fact.NOTHING_UNRESOLVED)),
 )
 """Each status with the facts it requires, the most telling first; every state meets the facts of at least one row."""
 
