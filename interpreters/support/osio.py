@@ -20,6 +20,7 @@ import signal
 import socket
 import stat
 import subprocess
+import termios
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -335,3 +336,17 @@ def signal_group(process: subprocess.Popen[bytes], number: int) -> None:
     """Send a signal to all processes in the group of a leader that is not reaped yet; a group that is gone is fine."""
     with around("signal"), contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, number)
+
+
+# --- for questions to a person
+
+
+def is_terminal(descriptor: int) -> bool:
+    """Say whether a person may sit at the other end."""
+    return os.isatty(descriptor)
+
+
+def discard_typed(descriptor: int) -> None:
+    """Forget what was typed before now, so that no answer is given before its question was seen."""
+    with contextlib.suppress(termios.error):
+        termios.tcflush(descriptor, termios.TCIFLUSH)
