@@ -31,6 +31,7 @@ Because = Literal["rotated", "unterminated", "torn-tail", "gap-accepted", "write
 
 _CRC_LENGTH = len(',"crc":"00000000"}')
 _SCHEMA = re.compile(rb'\{"schema":(\d+),')
+_HEADER = b',"header":'
 _SEQ = re.compile(rb'\{"seq":(\d+),"event":')
 
 
@@ -108,7 +109,7 @@ def opening_line(session_id: str, number: int, opening: Opening) -> bytes:
     """Make the first line of segment ``number``."""
     start = _opening_prefix(session_id, number)
     if isinstance(opening, First):
-        return seal(start + b',"header":' + opening.header)
+        return seal(start + _HEADER + opening.header)
     rest = json.dumps(attrs.asdict(opening), separators=(",", ":"))
     return seal(start + b"," + rest[1:-1].encode())
 
@@ -121,11 +122,12 @@ def read_opening(body: bytes, session_id: str, number: int) -> Opening:
     prefix = _opening_prefix(session_id, number)
     if not body.startswith(prefix + b","):
         raise Unusable(f"a line that does not open segment {number} of session {session_id}")
-    member = b',"header":'
     rest = body[len(prefix) :]
-    if rest.startswith(member) != (number == 1):
-        raise Unusable("a first line that begins the session again" if number > 1 else "no beginning of a session")
-    return First(rest[len(member) :]) if number == 1 else _read_continuation(rest)
+    if number > 1:
+        return _read_continuation(rest)
+    if not rest.startswith(_HEADER):
+        raise Unusable("a first line without a header")
+    return First(rest[len(_HEADER) :])
 
 
 def _opening_prefix(session_id: str, number: int) -> bytes:

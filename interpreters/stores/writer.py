@@ -50,7 +50,6 @@ class Writer:
         self._last_number = chain.segments[-1].number
         self._begun = [(piece.segment.base, piece.segment.number) for piece in chain.pieces]
         self._names_changed = True
-        self._syncing = False
         self._closed = False
         self._failed: StorageFailed | None = None
 
@@ -93,8 +92,8 @@ class Writer:
             self._failed = None
 
     def _write(self, data: bytes, count: int) -> None:
-        full = self._position.offset >= self._segment_max
-        if full and self._position == self._durable and not self._syncing:
+        # While a sync is under way something waits for it, so the descriptor it uses is not replaced.
+        if self._position.offset >= self._segment_max and self._position == self._durable:
             self.start_segment("rotated")
         osio.write_all(self._descriptor, data)
         segment, offset, seq = self._position.segment, self._position.offset, self._position.seq
@@ -107,25 +106,18 @@ class Writer:
             if self._position == self._durable and not self._names_changed:
                 return self._durable.seq
             descriptor, position, names_changed = self._descriptor, self._position, self._names_changed
-            self._syncing = True
         try:
             with storage("sync", self._folder.segment_path(position.segment)):
                 osio.sync(descriptor)
                 if names_changed:
                     self._folder.sync_names()
         except StorageFailed as error:
-            self._finish_sync(error)
+            with self._guard:
+                self._failed = error
             raise
-        self._finish_sync(None, position)
-        return position.seq
-
-    def _finish_sync(self, failed: StorageFailed | None, position: Position | None = None) -> None:
         with self._guard:
-            self._syncing = False
-            if position is None:
-                self._failed = failed
-            else:
-                self._durable, self._names_changed = position, False
+            self._durable, self._names_changed = position, False
+        return position.seq
 
     def rescan(self) -> int:
         """Read what is there, go on behind what is durable, and return its seq.
@@ -154,7 +146,6 @@ class Writer:
 
     def _go_on_behind_durable(self, chain: Chain) -> None:
         self._position = self._durable
-        self._begun = [(base, number) for base, number in self._begun if base <= self._durable.seq]
         self._last_number = chain.segments[-1].number
         if chain.appendable and chain.end == self._durable:
             self.go_on()

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import errno
 import os
+import threading
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
+import anyio
+import anyio.lowlevel
+import anyio.to_thread
 import pytest
 
 from interpreters.stores import FileStore, MemoryStore
 from interpreters.support import osio
+from interpreters.support.ports_store import StorageFailed
 from tests.stores.faults import Faults
 
 
@@ -19,6 +26,20 @@ def faults(monkeypatch) -> Faults:
     points = Faults()
     monkeypatch.setattr(osio, "POINTS", points)
     return points
+
+
+@pytest.fixture
+def patient_disk(monkeypatch) -> None:
+    """Let no sync wait for the disk, where thousands are made and what reaches it is not the question."""
+    monkeypatch.setattr(os, "fsync", os.fstat)
+
+
+async def record_sync(journal, reached: list[int | StorageFailed]) -> None:
+    """Sync, and put the answer or the failure into the list."""
+    try:
+        reached.append(await journal.sync())
+    except StorageFailed as error:
+        reached.append(error)
 
 
 class MemoryHarness:
@@ -34,6 +55,24 @@ class MemoryHarness:
     def fail_next(self, act: str, times: int = 1) -> None:
         """Let the next calls fail."""
         self.store.fail_next(act, times)
+
+    @asynccontextmanager
+    async def sync_under_way(self, journal) -> AsyncIterator[list[int | StorageFailed]]:
+        """Run the block between the beginning and the end of a sync; its answer is in the list afterwards."""
+        reached: list[int | StorageFailed] = []
+        begun, go_on = anyio.Event(), anyio.Event()
+
+        async def wait() -> None:
+            begun.set()
+            await go_on.wait()
+
+        with pytest.MonkeyPatch.context() as patch:
+            async with anyio.create_task_group() as group:
+                patch.setattr(anyio.lowlevel, "cancel_shielded_checkpoint", wait)
+                group.start_soon(record_sync, journal, reached)
+                await begun.wait()
+                yield reached
+                go_on.set()
 
 
 class FileHarness:
@@ -54,6 +93,26 @@ class FileHarness:
                     os.truncate(path, durable.offset)
                 if int(path.stem[-6:]) > durable.segment:
                     path.unlink()
+
+    @asynccontextmanager
+    async def sync_under_way(self, journal) -> AsyncIterator[list[int | StorageFailed]]:
+        """Run the block between the beginning and the end of a sync; its answer is in the list afterwards."""
+        reached: list[int | StorageFailed] = []
+        begun, go_on = threading.Event(), threading.Event()
+        sync = osio.sync
+
+        def sync_slowly(descriptor: int) -> None:
+            begun.set()
+            assert go_on.wait(10)
+            sync(descriptor)
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(osio, "sync", sync_slowly)
+            async with anyio.create_task_group() as group:
+                group.start_soon(record_sync, journal, reached)
+                assert await anyio.to_thread.run_sync(begun.wait, 10)
+                yield reached
+                go_on.set()
 
     def fail_next(self, act: str, times: int = 1) -> None:
         """Let the next calls fail."""

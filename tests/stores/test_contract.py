@@ -282,6 +282,16 @@ async def test_a_failure_beside_the_journal_leaves_the_journal_usable(harness):
 @pytest.mark.req("R-189")
 async def test_an_event_appended_while_a_sync_is_under_way_is_not_counted_durable(harness):
     journal = await harness.store.create("s1", HEADER)
+    await journal.append([event(1)])
+    async with harness.sync_under_way(journal) as reached:
+        await journal.append([event(2)])
+    assert reached == [1]
+    await harness.crash(journal)
+    assert (await harness.store.read("s1")).recovery.last_seq == 1
+
+
+async def test_overlapping_syncs_agree(harness):
+    journal = await harness.store.create("s1", HEADER)
     reached = []
     for seq in range(1, 40):
         await journal.append([event(seq)])
@@ -296,6 +306,19 @@ async def test_an_event_appended_while_a_sync_is_under_way_is_not_counted_durabl
     await journal.append([event(40)])
     await harness.crash(journal)
     assert (await harness.store.read("s1")).recovery.last_seq == 39
+
+
+@pytest.mark.req("R-201")
+@pytest.mark.parametrize("harness", ["memory"], indirect=True)
+async def test_a_crash_while_a_sync_is_under_way_ends_it_as_a_failure(harness):
+    journal = await harness.store.create("s1", HEADER)
+    await journal.append([event(1)])
+    async with harness.sync_under_way(journal) as reached:
+        harness.store.crash()
+        await (await harness.store.open("s1")).append([(1, b'{"another":1}')])
+    assert "the journal was closed" in str(reached[0])
+    harness.store.crash()
+    assert (await harness.store.read("s1")).events == ()
 
 
 async def test_events_appended_during_syncs_are_all_recorded_in_order(store):

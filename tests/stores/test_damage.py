@@ -7,8 +7,17 @@ import shutil
 import pytest
 
 from interpreters.stores import FileStore
-from interpreters.stores.lines import event_line, opening_line, seal
-from interpreters.support.ports_store import SchemaTooNew, SessionDamaged, SessionUnknown, StorageFailed
+from interpreters.stores.chain import scan
+from interpreters.stores.folder import Folder
+from interpreters.stores.lines import Continuation, First, Position, event_line, opening_line, seal
+from interpreters.support.locks import FileLock
+from interpreters.support.ports_store import (
+    SchemaTooNew,
+    SessionDamaged,
+    SessionExists,
+    SessionUnknown,
+    StorageFailed,
+)
 from tests.stores.journals import (
     COPY,
     FIRST,
@@ -24,7 +33,7 @@ from tests.stores.journals import (
     write,
 )
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("patient_disk")]
 
 
 def payloads(first: int, last: int) -> tuple[bytes, ...]:
@@ -186,6 +195,40 @@ async def test_a_journal_of_another_session_is_refused(tmp_path):
             await ask("s2")
     assert "cannot be read" in (await store.sessions())[1].problem
     assert (await store.sessions())[0].problem == ""
+
+
+async def test_a_first_segment_that_begins_nothing_is_no_beginning():
+    continuation = Continuation(Position(1, 0, 0), "rotated")
+    assert scan("s1", 1, opening_line("s1", 1, continuation)).opening is None
+    assert scan("s1", 2, opening_line("s1", 2, First(HEADER))).opening is None
+    assert scan("s1", 2, opening_line("s1", 2, continuation)).opening == continuation
+
+
+async def test_a_torn_header_with_segments_behind_it_is_no_unfinished_creation(tmp_path):
+    session = await write(tmp_path, 12, segment_max=300)
+    (session / FIRST).write_bytes(COPY[:30])
+    (session / "header.copy").unlink()
+    store = FileStore(tmp_path)
+    with pytest.raises(SessionDamaged):
+        await store.open("s1")
+    with pytest.raises(SessionExists):
+        await store.create("s1", HEADER)
+
+
+async def test_a_session_created_by_another_while_this_one_waited_is_not_created_again(tmp_path, monkeypatch):
+    take = FileLock.take
+
+    def take_late(path):
+        folder = Folder(tmp_path, "s1")
+        if not folder.numbers():
+            folder.create_segment(1, COPY)
+        return take(path)
+
+    monkeypatch.setattr(FileLock, "take", take_late)
+    store = FileStore(tmp_path)
+    with pytest.raises(SessionExists):
+        await store.create("s1", b'{"another":"header"}')
+    assert (await store.open("s1")).loaded.header == HEADER
 
 
 async def test_a_header_is_read_from_its_copy_and_the_damage_is_said(tmp_path):
@@ -413,6 +456,22 @@ async def test_only_the_two_newest_snapshots_are_kept(tmp_path):
         "snapshot-000000000008.json",
         "snapshot-000000000009.json",
     ]
+
+
+async def test_a_snapshot_of_any_earlier_event_is_found_again_in_whatever_segment_it_stands(tmp_path):
+    store = FileStore(tmp_path, segment_max=300)
+    for reopened in (False, True):
+        for seq in range(1, 13):
+            name = f"{seq}-{reopened}"
+            session = await write(tmp_path / name, 12, segment_max=300)
+            assert len(segments(session)) > 3
+            store = FileStore(tmp_path / name, segment_max=300)
+            journal = await store.open("s1")
+            if not reopened:
+                await journal.rescan()
+            await journal.snapshot(seq, b"state")
+            await journal.close()
+            assert (await store.read("s1")).snapshot == (seq, b"state")
 
 
 async def test_segments_rotate_and_never_change_afterwards(tmp_path):

@@ -21,6 +21,8 @@ from tests.stores.journals import (
     write,
 )
 
+pytestmark = pytest.mark.usefixtures("patient_disk")
+
 LAST = 6
 
 
