@@ -211,8 +211,10 @@ class Detach:
 Act = Task | Detach
 """What a scripted tool does with an execution."""
 
+_TASKS: Mapping[str, type[Any]] = {kind.__name__.lower(): kind for kind in Task.__args__}
 _KINDS: Mapping[str, type[Any]] = {
-    kind.__name__.lower(): kind for kind in (Say, Break, Stall, Succeed, Fail, Lose, Hang, Detach)
+    **{kind.__name__.lower(): kind for kind in (*ModelReply.__args__, Detach)},
+    **_TASKS,
 }
 
 
@@ -220,15 +222,15 @@ def read_script(data: Any) -> tuple[Any, ...]:
     """Turn a list of JSON objects into replies or acts; ``ScriptError`` says what is wrong."""
     if not isinstance(data, Sequence) or isinstance(data, str | bytes):
         raise ScriptError(f"a script is a list of objects, found {type(data).__name__}")
-    return tuple(_read(entry, f"entry {place}") for place, entry in enumerate(data))
+    return tuple(_read(entry, f"entry {place}", _KINDS) for place, entry in enumerate(data))
 
 
-def _read(entry: Any, place: str) -> Any:
+def _read(entry: Any, place: str, kinds: Mapping[str, type[Any]]) -> Any:
     if not isinstance(entry, Mapping):
         raise ScriptError(f"{place}: expected an object, found {type(entry).__name__}")
-    kind = _KINDS.get(str(entry.get("do")))
+    kind = kinds.get(str(entry.get("do")))
     if kind is None:
-        raise ScriptError(f"{place}: 'do' is {entry.get('do')!r}, expected one of {', '.join(_KINDS)}")
+        raise ScriptError(f"{place}: 'do' is {entry.get('do')!r}, expected one of {', '.join(kinds)}")
     given = {key: value for key, value in entry.items() if key != "do"}
     known = {field.name: field.type for field in attrs.fields(attrs.resolve_types(kind))}
     if unknown := sorted(set(given) - set(known)):
@@ -239,7 +241,7 @@ def _read(entry: Any, place: str) -> Any:
 
 def _value(value: Any, kind: Any, place: str) -> Any:
     if kind == Task:
-        return _read(value, place)
+        return _read(value, place, _TASKS)
     try:
         return msgspec.convert(value, kind)
     except msgspec.ValidationError as error:

@@ -168,7 +168,7 @@ class ScriptedToolBox:
             epoch=order.epoch,
             attempt=order.attempt,
             finding=look.finding,
-            by=call.name,
+            by="tool",
             conclusive=look.conclusive,
             result=look.result,
             question=f"was {session_id}/{order.call_id} done?",

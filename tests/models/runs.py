@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+
+import anyio
 import attrs
 
 from agentcore.commands import RequestModel
@@ -23,6 +26,17 @@ def user(*parts, message_id: str = "m1") -> UserMessage:
     """A message of the user; texts are put into parts."""
     made = tuple(TextPart(part) if isinstance(part, str) else part for part in parts)
     return UserMessage(message_id, MessageSource.PROMPT, made)
+
+
+def in_time(test):
+    """Fail a test that hangs where it must not."""
+
+    @functools.wraps(test)
+    async def run(*args, **kwargs) -> None:
+        with anyio.fail_after(10):
+            await test(*args, **kwargs)
+
+    return run
 
 
 @attrs.frozen(eq=False)

@@ -14,7 +14,7 @@ from interpreters.models import ChatModel
 from interpreters.scripted import Ask, Break, ModelReply, Say, ScriptedModel, Stall
 from interpreters.support.ports_model import Model, ReasoningDelta, TextDelta
 from tests.models.byteserver import HANG, RESET, Answer, chunk, events, serving
-from tests.models.runs import NOW, watched
+from tests.models.runs import NOW, in_time, watched
 
 pytestmark = pytest.mark.anyio
 
@@ -66,18 +66,12 @@ def playing(request):
     return request.param
 
 
-@pytest.fixture(autouse=True)
-async def in_time():
-    """A model that hangs where it must not fails the test."""
-    with anyio.fail_after(10):
-        yield
-
-
 def key(event) -> tuple:
     return event.at, event.request_id, event.epoch, event.attempt
 
 
 @pytest.mark.req("R-075", "R-078")
+@in_time
 async def test_an_answer_is_shown_as_it_comes_and_returned_whole(playing):
     seen = watched(attempt=2)
     with playing(Say("one two three", reasoning="hm", usage=Usage(5, 3))) as model:
@@ -92,6 +86,7 @@ async def test_an_answer_is_shown_as_it_comes_and_returned_whole(playing):
 
 
 @pytest.mark.req("R-077")
+@in_time
 async def test_the_first_byte_is_told_once_and_names_its_request(playing):
     seen = watched(attempt=2)
     with playing(Say("one two")) as model:
@@ -100,6 +95,7 @@ async def test_the_first_byte_is_told_once_and_names_its_request(playing):
 
 
 @pytest.mark.req("D-6")
+@in_time
 async def test_calls_come_with_their_raw_arguments_and_ids_of_their_own(playing):
     calls = (Ask("read", {"path": "a"}), Ask("read", '{"path":'), Ask("now"))
     with playing(Say("looking", calls=calls)) as model:
@@ -115,6 +111,7 @@ async def test_calls_come_with_their_raw_arguments_and_ids_of_their_own(playing)
 
 
 @pytest.mark.req("R-086")
+@in_time
 async def test_the_label_is_passed_on_even_where_it_lies(playing):
     with playing(Say(calls=(Ask("now"),), finish=FinishReason.STOP)) as model:
         event = await model.answer(watched().run)
@@ -122,6 +119,7 @@ async def test_the_label_is_passed_on_even_where_it_lies(playing):
 
 
 @pytest.mark.req("R-082")
+@in_time
 async def test_a_failure_before_the_first_byte_is_an_event_alone(playing):
     seen = watched(attempt=2)
     with playing(Break(kind=ModelFailure.FATAL, status=400)) as model:
@@ -133,6 +131,7 @@ async def test_a_failure_before_the_first_byte_is_an_event_alone(playing):
 
 
 @pytest.mark.req("R-082", "D-14")
+@in_time
 async def test_a_failure_in_mid_answer_says_that_something_was_shown_and_what_was_consumed(playing):
     seen = watched()
     with playing(Break(text="half a", usage=Usage(5, 1))) as model:
@@ -143,6 +142,7 @@ async def test_a_failure_in_mid_answer_says_that_something_was_shown_and_what_wa
 
 
 @pytest.mark.req("D-13")
+@in_time
 async def test_a_failure_is_not_tried_again_by_the_model_itself(playing):
     with playing(Break(kind=ModelFailure.FATAL, status=400), Say("second")) as model:
         first = await model.answer(watched(attempt=1).run)
@@ -152,6 +152,7 @@ async def test_a_failure_is_not_tried_again_by_the_model_itself(playing):
 
 
 @pytest.mark.req("R-175", "D-7")
+@in_time
 async def test_a_request_that_is_told_to_stop_returns_what_had_come(playing):
     stop = anyio.Event()
     shown = []
@@ -170,6 +171,7 @@ async def test_a_request_that_is_told_to_stop_returns_what_had_come(playing):
 
 @pytest.mark.req("R-175")
 @pytest.mark.parametrize("opens", [True, False])
+@in_time
 async def test_a_request_that_hangs_before_any_word_can_be_stopped(playing, opens):
     seen = watched()
     with playing(Stall(opens=opens)) as model:
@@ -184,6 +186,7 @@ async def test_a_request_that_hangs_before_any_word_can_be_stopped(playing, open
     assert event == ModelStopped(at=NOW, request_id="1.1", epoch=0, attempt=1)
 
 
+@in_time
 async def test_cancelling_the_task_ends_it_without_an_event(playing):
     seen = watched()
     with playing(Stall(text="half a")) as model, anyio.move_on_after(0.1) as scope:
@@ -192,6 +195,7 @@ async def test_cancelling_the_task_ends_it_without_an_event(playing):
     assert scope.cancelled_caught
 
 
+@in_time
 async def test_requests_at_the_same_time_do_not_meet(playing):
     found = {}
     with playing(*(Say(str(n)) for n in range(4))) as model:
