@@ -42,6 +42,7 @@ from interpreters.engine import (
     living,
     take_up,
 )
+from interpreters.policy import Rule, Rules
 from interpreters.stores import MemoryStore
 from interpreters.support.ports import Approver, Compactor, Gate, ToolBox
 from interpreters.support.ports_model import Model
@@ -65,7 +66,7 @@ class Agent:
         limits: Limits | None = None,
         settings: ModelSettings | None = None,
         store: Store | None = None,
-        gate: Gate,
+        rules: Iterable[Rule] | Gate = (),
         approver: Approver | None = None,
         hooks: Hooks | None = None,
         compactor: Compactor | None = None,
@@ -76,7 +77,8 @@ class Agent:
 
         - ``policy``: a ``Policy``, or the name of a preset, which brings limits too; ``limits`` replaces those.
         - ``store``: where sessions are kept; without one, in memory, for as long as the agent lives.
-        - ``gate``: the rules; without one, pure tools are allowed and anything else is asked about.
+        - ``rules``: what may run, first match first, or something that decides itself; what no rule is about is allowed
+          if it only reads, else asked about.
         - ``approver``: who is asked; without one, an open session waits for ``approve`` and ``deny``, and ``run``
           refuses.
         """
@@ -89,7 +91,7 @@ class Agent:
         self._cast = Interpreters(
             model=model,
             tools=tools if isinstance(tools, ToolBox) else Toolbox(tools, keep=self._keep, host=self._context),
-            gate=gate,
+            gate=rules if isinstance(rules, Gate) else Rules(rules),
             approver=approver,
             compactor=compactor,
             hooks=hooks,
@@ -110,7 +112,7 @@ class Agent:
     async def run(self, task: Words, *, session_id: str | None = None, context: Any = None) -> Result:
         """Do a task in a new session, or in one that exists, and return how the turn ended.
 
-        Nobody watches meanwhile: what the gate asks about goes to the ``approver`` or is refused. Background tasks that
+        Nobody watches meanwhile: what the rules ask about goes to the ``approver`` or is refused. Background tasks that
         still run at the end are left, as by a crash; a resume finds out about them. Raises what ``open`` raises,
         ``StorageUnavailable``, and ``ValueError`` for an empty task.
         """

@@ -77,7 +77,9 @@ def _recovery(passage: Passage) -> Iterator[View]:
         case SessionResumed(recovery=recovery):
             yield RecoveryView("resumed", f"resumed after event {recovery.last_seq}", recovery)
         case ModelFailed(message=message) if isinstance(passage.after.phase, AwaitingRetry | Compacting):
-            yield RecoveryView("model", message)
+            # A choice of what is shown, never of what is kept (D-20).
+            if passage.after.config.policy.show_recoverable:
+                yield RecoveryView("model", message)
         case CheckpointFailed(reason=reason):
             yield RecoveryView("storage", reason)
         case _:

@@ -71,6 +71,7 @@ class ToolBox(Protocol):
         """Ask what became of the attempt ``order.execution``."""
 
 
+@runtime_checkable
 class Gate(Protocol):
     """The rules: allow, ask or block a call."""
 

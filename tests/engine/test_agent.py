@@ -16,7 +16,8 @@ from agentcore.states import StopReason
 from interpreters import Agent, Hooks, MemoryStore, StorageUnavailable, tool
 from interpreters.engine import ManualClock, read_state
 from interpreters.engine.mailbox import enclose
-from interpreters.scripted import Ask, AskFirst, Grant, Say, ScriptedApprover, ScriptedGate, ScriptedModel
+from interpreters.policy import deny
+from interpreters.scripted import Ask, AskFirst, Break, Grant, Say, ScriptedApprover, ScriptedGate, ScriptedModel
 from interpreters.support.ports_store import SessionExists, SessionUnknown
 from interpreters.tools import ToolContext
 from tests.engine.rig import names
@@ -33,9 +34,7 @@ def summing():
 
 
 def agent(model=None, **more):
-    return Agent(
-        model=model or summing(), tools=more.pop("tools", [add]), gate=more.pop("gate", ScriptedGate()), **more
-    )
+    return Agent(model=model or summing(), **{"tools": [add], "rules": ScriptedGate()} | more)
 
 
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
@@ -88,11 +87,39 @@ async def test_run_has_nobody_to_ask_unless_it_is_given_somebody():
 
     gate = ScriptedGate({"write": [AskFirst()]})
     model = asking()
-    await agent(model, tools=[write], gate=gate).run("go")
+    await agent(model, tools=[write], rules=gate).run("go")
     assert isinstance(model.requests[1][1].messages[-1].results[0].outcome, DeniedCall)
     model = asking()
-    await agent(model, tools=[write], gate=gate, approver=ScriptedApprover([Grant()])).run("go")
+    await agent(model, tools=[write], rules=gate, approver=ScriptedApprover([Grant()])).run("go")
     assert model.requests[1][1].messages[-1].results[0].content == "written"
+
+
+@pytest.mark.req("R-113", "R-114")
+@pytest.mark.anyio
+async def test_without_rules_what_reads_is_allowed_and_what_acts_is_asked_about():
+    @tool
+    def write() -> str:
+        """Write."""
+        return "written"
+
+    model = ScriptedModel([Say(calls=(Ask("add", {"x": 1, "y": 2}), Ask("write"))), Say("done")])
+    async with Agent(model=model, tools=[add, write]).open() as session:
+        await session.send("go")
+        await anyio.wait_all_tasks_blocked()
+        assert [type(call.state).__name__ for call in session.state.batch.calls][1] == "AwaitingApproval"
+        assert (await session.approve("1.1.1")).accepted
+        await session.wait()
+    assert [answer.content for answer in model.requests[1][1].messages[-1].results] == ["3", "written"]
+
+
+@pytest.mark.req("R-113", "R-116")
+@pytest.mark.anyio
+async def test_rules_decide_by_tool_and_argument():
+    model = ScriptedModel([Say(calls=(Ask("add", {"x": 1, "y": 2}),)), Say("done")])
+    await Agent(model=model, tools=[add], rules=[deny("add", reason="no sums")]).run("go")
+    outcome = model.requests[1][1].messages[-1].results[0].outcome
+    assert isinstance(outcome, DeniedCall)
+    assert outcome.reason == "no sums"
 
 
 @pytest.mark.anyio
@@ -193,8 +220,6 @@ def test_hooks_that_need_a_command_are_said_in_the_configuration():
 @pytest.mark.req("R-143", "R-141")
 @pytest.mark.anyio
 async def test_a_retry_waits_for_its_time_by_the_clock_of_the_agent():
-    from interpreters.scripted import Break
-
     clock = ManualClock()
     async with agent(ScriptedModel([Break(), Say("ok")]), clock=clock).open() as session:
         await session.send("go")

@@ -24,7 +24,7 @@ from agentcore.events import (
 from agentcore.messages import digest
 from agentcore.states import EffectUnknown, StopReason
 from interpreters.engine.resume import JournalUnreadable, begin, fold, read_state, recovery_of, suspects_of, take_up
-from interpreters.stores.memory import MemoryStore
+from interpreters.stores import FileStore, MemoryStore
 from interpreters.support import ports_store
 from interpreters.support.ports_store import Damage, Loaded, SessionLocked, SessionUnknown
 from tests.engine.rig import (
@@ -304,3 +304,26 @@ async def test_resuming_over_and_over_ends_the_turn():
                 rig.store.crash(surviving=KILLED)
                 scope.cancel()
     assert session.result.reason is StopReason.RESUMES
+
+
+@pytest.mark.anyio
+async def test_a_session_on_the_disk_is_taken_up_where_it_was(tmp_path):
+    running = anyio.Event()
+
+    async def dies(run):
+        running.set()
+        await anyio.sleep_forever()
+
+    rig = Rig(config(contract("write")), store=FileStore(tmp_path))
+    with anyio.CancelScope() as scope:
+        async with rig.open(ScriptedModel(calls(("write", {}))), ScriptedTools(write=dies)) as session:
+            await session.send("go")
+            await running.wait()
+            scope.cancel()
+    async with rig.open(ScriptedModel(text("done")), resume=True) as session:
+        async for shown in session.views(0):
+            if shown.name == "state" and isinstance(shown.view.state.batch.calls[0].state, EffectUnknown):
+                break
+        await session.resolve("1.1.0", Resolution.NOT_EXECUTED)
+        assert (await session.wait()).text == "done"
+    assert await read_state(rig.store, "s") == session.state

@@ -5,7 +5,7 @@ from __future__ import annotations
 import anyio
 import pytest
 
-from agentcore import Limits
+from agentcore import Limits, Policy
 from agentcore.events import ModelFailure
 from interpreters.engine.broadcast import Broadcast
 from interpreters.engine.views import VIEW_NAMES, VIEWS, AgentEnd, Lagged, StepEnd
@@ -115,24 +115,26 @@ async def test_views_end_when_the_session_is_over_and_everything_was_seen():
     assert names([shown async for shown in views]) == ["step_end", "agent_end"]
 
 
-@pytest.mark.req("D-14", "R-151")
-async def test_text_of_an_attempt_that_failed_is_withdrawn():
+@pytest.mark.parametrize("shows", [False, True])
+@pytest.mark.req("D-14", "D-20", "R-151")
+async def test_text_of_an_attempt_that_failed_is_withdrawn_and_its_cause_shown_if_the_host_wants_it(shows):
     async def breaks(run):
         run.opened()
         run.show(ReasoningDelta("hmm"))
         run.show(TextDelta("half a"))
         return run.failed(ModelFailure.RETRYABLE, "the stream broke", output_shown=True)
 
-    rig = Rig(config())
+    rig = Rig(config(policy=Policy(show_recoverable=shows)))
     async with rig.open(ScriptedModel(breaks, text("whole"))) as session:
         await session.send("go")
         await settle()
         rig.clock.advance(60_000)
         await session.wait()
         seen = [shown for shown in await collect(session) if shown.name != "state"]
-    assert names(seen)[:5] == ["reasoning_delta", "text_delta", "recovery", "partial_discarded", "text_delta"]
-    assert seen[3].view.attempt == seen[1].view.attempt == 1
-    assert seen[4].view.attempt == 2
+    assert [shown.view.message for shown in seen if shown.name == "recovery"] == ["the stream broke"] * shows
+    seen = [shown for shown in seen if shown.name != "recovery"]
+    assert names(seen)[:4] == ["reasoning_delta", "text_delta", "partial_discarded", "text_delta"]
+    assert [shown.view.attempt for shown in seen[:4]] == [1, 1, 1, 2]
 
 
 async def test_a_model_that_is_dropped_shows_nothing_more():
