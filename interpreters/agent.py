@@ -5,9 +5,10 @@ agent = Agent(model=..., tools=[read, write], instructions="You are careful.")
 result = agent.run_sync("Tidy up the notes.")
 
 async with agent.open() as session:
-    await session.send("Tidy up the notes.")
-    async for shown in session.views():
+    async for shown in session.stream("Tidy up the notes."):
         ...
+    await session.send("And the drafts.")
+    result = await session.wait()
 ```
 
 Limits, refusals and cancels are results, not exceptions. A session that was left, or whose process died, is opened

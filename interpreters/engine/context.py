@@ -70,6 +70,8 @@ def _without_own_end(original: tuple[Message, ...], transformed: tuple[Message, 
 
 def _check_ledger(messages: tuple[Message, ...]) -> None:
     for position, message in enumerate(messages):
+        if not isinstance(message, Message):
+            raise ContextRefused(f"message {position} is {type(message).__name__}, expected a message")
         behind = messages[position + 1] if position + 1 < len(messages) else None
         before = messages[position - 1] if position else None
         if isinstance(message, AssistantMessage) and message.calls:

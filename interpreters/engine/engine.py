@@ -207,8 +207,7 @@ class Engine:
         """Let one event happen, after what the host has to say about the step that it begins."""
         judged = self._judge(event)
         if self._boundary.crossed(judged.before, judged.after):
-            for said in await self._boundary.before_step(judged.before, judged.after):
-                await self._commit(self._judge(said))
+            await self._say(await self._boundary.before_step(judged.before, judged.after))
             judged = self._judge(event)
         try:
             receipt = await self._commit(judged)
@@ -223,6 +222,14 @@ class Engine:
             return receipt if failed is None else await self._happen(failed)
         await self._settle()
         return receipt
+
+    async def _say(self, events: list[Event]) -> None:
+        """Let happen what the host said; what cannot be recorded must not take anything else with it."""
+        for event in events:
+            try:
+                await self._commit(self._judge(event))
+            except EncodeError as error:
+                self._desk.trace.trouble("event dropped", cause=describe(error))
 
     def _judge(self, event: Event) -> Judged:
         event = attrs.evolve(event, at=self._desk.clock.now())
@@ -264,7 +271,7 @@ class Engine:
         self._performer.withdraw(waited)
         if isinstance(judged.event, CheckpointWritten):
             self._tasks.start_soon(self._boundary.take, judged.event.seq)
-        if self._desk.recorder.snapshot_due:
+        if self._desk.recorder.claim_snapshot():
             self._tasks.start_soon(self._snapshot, self.state)
 
     async def _settle(self) -> None:
@@ -275,8 +282,7 @@ class Engine:
             return
         if self._resting.is_set() or not isinstance(self.state.phase, ENDS):
             return
-        for said in await self._boundary.after_turn(self.state):
-            await self._commit(self._judge(said))
+        await self._say(await self._boundary.after_turn(self.state))
         if not self.state.open:
             self._desk.broadcast.show(AgentEnd())
             self._resting.set()
@@ -297,7 +303,7 @@ class Engine:
         self._say_end()
         self._resting.set()
         self._desk.broadcast.close()
-        if self.failure is None and self._desk.recorder.snapshot_due:
+        if self.failure is None and self._desk.recorder.claim_snapshot():
             await self._snapshot(self.state)
         try:
             await self._desk.recorder.journal.close()

@@ -124,14 +124,15 @@ class Recorder:
         except StoreError as error:
             raise StorageUnavailable(self._journal.session_id, self.unsaved, str(error)) from error
 
-    @property
-    def snapshot_due(self) -> bool:
-        """Whether the store wants a snapshot and none is being written."""
-        return not self._snapshots and self._journal.snapshot_due()
+    def claim_snapshot(self) -> bool:
+        """Say whether the store wants a snapshot; who is told so has to call ``snapshot`` next."""
+        if self._snapshots or not self._journal.snapshot_due():
+            return False
+        self._snapshots = True
+        return True
 
     async def snapshot(self, state: State) -> None:
-        """Keep a snapshot; raises ``StoreError``, which harms nothing."""
-        self._snapshots = True
+        """Keep a snapshot; raises ``StoreError`` or ``EncodeError``, which harms nothing."""
         try:
             await self._journal.snapshot(state.seq, encode_state(state))
         finally:

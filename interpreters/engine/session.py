@@ -7,7 +7,7 @@ results, not exceptions. Raised are only ``StorageUnavailable`` and ``SessionOve
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from uuid import uuid4
 
 import attrs
@@ -40,6 +40,7 @@ from interpreters.engine.broadcast import Subscription
 from interpreters.engine.engine import Engine
 from interpreters.engine.receipts import Receipt
 from interpreters.engine.results import Result, result_of
+from interpreters.engine.views import AgentEnd, Shown
 from interpreters.support.ports import STAMPED
 
 Words = str | Sequence[UserPart]
@@ -113,6 +114,20 @@ class Session:
             return (*_reopened(state), prompt)
 
         return _sent(name, await self._engine.act(make))
+
+    async def stream(self, words: Words, *, message_id: str = "") -> AsyncIterator[Shown]:
+        """Say something and return the views until nothing goes on any more; the last one is ``agent_end``.
+
+        ``ValueError`` if it is refused: it was empty.
+        """
+        views = self.views()
+        sent = await self.send(words, message_id=message_id)
+        if sent.receipt.rejection is not None:
+            raise ValueError(str(sent.receipt))
+        async for shown in views:
+            yield shown
+            if isinstance(shown.view, AgentEnd):
+                return
 
     async def steer(self, words: Words, *, message_id: str = "") -> Sent:
         """Say something for the running turn; it is delivered after the next round of tools."""

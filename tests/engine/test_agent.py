@@ -246,3 +246,13 @@ async def test_views_of_an_open_session_end_with_the_block():
         await session.send("What is 2 + 3?")
         await session.wait()
     assert names([shown async for shown in views])[-1] == "agent_end"
+
+
+@pytest.mark.anyio
+async def test_a_session_streams_the_views_of_what_was_said_until_nothing_goes_on():
+    async with agent().open() as session:
+        seen = [shown async for shown in session.stream("What is 2 + 3?")]
+        with pytest.raises(ValueError, match="empty-prompt"):
+            await anext(session.stream(""))
+    assert names(seen)[-2:] == ["turn_end", "agent_end"]
+    assert "".join(shown.view.text for shown in seen if shown.name == "text_delta") == "The sum is 5."

@@ -88,6 +88,7 @@ def test_another_window_is_another_prefix():
         (user("a"), answers("p")),
         (answers("p"),),
         (user("a"), asks("p"), user("b"), answers("p")),
+        (user("a"), "no message"),
     ],
 )
 def test_a_transform_that_breaks_the_ledger_is_refused(broken):

@@ -299,6 +299,14 @@ async def test_a_queue_that_cannot_be_asked_is_an_empty_one():
     assert seen.result.text == "done"
 
 
+async def test_a_message_from_elsewhere_that_cannot_be_recorded_takes_nothing_else_with_it():
+    inbox = Inbox([InboxMessage("odd", (TextPart("\ud800"),)), note("fine")], [])
+    seen = await run_one_call(Hooks(steering=inbox, follow_ups=Inbox([InboxMessage("odder", (TextPart("\ud800"),))])))
+    assert seen.result.text == "done"
+    assert words(seen.model.seen[0]) == ["go", "fine"]
+    assert [line["event"] for line in seen.rig.lines].count("event dropped") == 2
+
+
 # Before the tool
 
 
