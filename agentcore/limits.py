@@ -50,7 +50,7 @@ class Limits:
     missing_completions: Count = 2
     """Reminders in a row that the completion tool was not called."""
     completion_refusals: Count = 3
-    """Times a turn's end may be refused by a review before it is overridden with a warning."""
+    """Times in a row a turn's end may be refused by a review before it is overridden with a warning."""
     denials: Count = 5
     """Denied calls of a turn that the model may be told of."""
     argument_repairs: Count = 3
@@ -106,9 +106,13 @@ class Limits:
         for field in attrs.fields(Limits):
             value = getattr(self, field.name)
             lowest = 1 if field.name == "max_parallel" else 0
-            if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < lowest):
+            optional = str(field.type) != "int"
+            if value is None and optional:
+                continue
+            if isinstance(value, bool) or not isinstance(value, int) or value < lowest:
+                unlimited = ", or None for unlimited" if optional else ""
                 raise ValueError(
-                    f"limits.{field.name} is {value!r}: expected a whole number of at least {lowest}, or None"
+                    f"limits.{field.name} is {value!r}: expected a whole number from {lowest} on{unlimited}"
                 )
 
 
@@ -146,7 +150,7 @@ BOUNDS: tuple[Bound, ...] = (
         "Completed with a flag if there is text, else Failed(model_error)",
     ),
     Bound("missing_completions", "reminders of the completion tool", "success", "Exhausted(loop_limit)"),
-    Bound("completion_refusals", "refused completions", "turn", "Completed with a warning"),
+    Bound("completion_refusals", "refused completions", "success", "Completed with a warning"),
     Bound("denials", "denied calls", "turn", "Denied(permission_denied)"),
     Bound("argument_repairs", "rounds with refused arguments", "success", "Exhausted(loop_limit)"),
     Bound("unknown_tools", "rounds with an unknown tool", "success", "Exhausted(loop_limit)"),

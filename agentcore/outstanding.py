@@ -79,8 +79,14 @@ def is_question(command: Command) -> bool:
 
 
 def reviewee(calls: tuple[Call, ...]) -> Call | None:
-    """Return the call whose review is due: the first undecided one, since review is serial in source order (R-120)."""
-    return next((call for call in calls if isinstance(call.state, Proposed | AwaitingApproval)), None)
+    """Return the call whose review is due: one after the other, in source order; one under way is finished (R-120)."""
+    asked = next((call for call in calls if isinstance(call.state, AwaitingApproval)), None)
+    waiting = [call for call in calls if isinstance(call.state, Proposed)]
+    return asked or min(waiting, key=_waits_since, default=None)
+
+
+def _waits_since(call: Call) -> int:
+    return call.state.since if isinstance(call.state, Proposed) else 0
 
 
 def _is_expiry(command: Command) -> bool:
@@ -173,7 +179,7 @@ def _of_unknown(call: Call, unknown: EffectUnknown, epoch: int) -> Iterator[Comm
     if cancel is not None:
         yield CancelTool(call.call_id, epoch, cancel.attempt, run.id)
         yield from timer("grace", cancel.attempt, cancel.grace_at)
-    if unknown.proved_absent is None:
+    if unknown.proved_absent is None or unknown.rechecked:
         if inquiry.resume_at is None:
             yield InspectEffect(call.call_id, epoch, inquiry.attempt, inquiry.by, run.id)
         yield from timer("inquiry", inquiry.attempt, inquiry.resume_at)

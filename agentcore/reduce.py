@@ -32,7 +32,7 @@ from agentcore.steps.timers import keep_clock
 from agentcore.steps.verdicts import Advance, Ignored, Refused, StopEntered
 from agentcore.table import TABLES, Row, Tables
 
-MOVES_MAX = 1000
+MOVES_MAX = 100
 """Moves after one event beyond which ``advance`` counts as not settling: a batch cannot have more calls than that to
 release."""
 
@@ -106,7 +106,7 @@ class _Pass:
         call_id: str = row.offers(state, event)[0] if row.offers is not None else ""
         call = find_call(state, call_id) or _written_call(state, call_id)
         if call is None:
-            return Refused(RejectionCode.FOREIGN_CALL, Blame.WORLD, call_id)
+            return Refused(RejectionCode.FOREIGN_CALL, _sender(event), call_id)
         after = self._step_call(state, call, event)
         if not isinstance(after, Call):
             return after
@@ -115,8 +115,7 @@ class _Pass:
     def _step_call(self, state: State, call: Call, event: Any) -> Call | Ignored | Refused:
         row = self.tables.call.get((type(call.state), type(event)))
         if row is None:
-            blame = Blame.HOST if isinstance(event, HOST_EVENTS) else Blame.WORLD
-            return Refused(RejectionCode.NOT_EXPECTED_HERE, blame, call.call_id)
+            return Refused(RejectionCode.NOT_EXPECTED_HERE, _sender(event), call.call_id)
         self.rows.append(row)
         if row.step is None:
             return Ignored(str(row.because))
@@ -147,7 +146,8 @@ class _Pass:
 
     def advance(self, state: State) -> State:
         """Go as far as the session can by itself."""
-        for _ in range(MOVES_MAX):
+        calls = len(state.batch.calls) if state.batch is not None else 0
+        for _ in range(MOVES_MAX + calls):
             after = self._move(state)
             if after is None:
                 return state
@@ -267,7 +267,11 @@ def start(session_id: str, config: Config, at: int) -> Reduction:
 
 
 def _unlisted(event: Event) -> Refused:
-    return Refused(RejectionCode.NOT_EXPECTED_HERE, Blame.HOST if isinstance(event, HOST_EVENTS) else Blame.WORLD)
+    return Refused(RejectionCode.NOT_EXPECTED_HERE, _sender(event))
+
+
+def _sender(event: Event) -> Blame:
+    return Blame.HOST if isinstance(event, HOST_EVENTS) else Blame.WORLD
 
 
 def _verdict(value: object) -> Ignored | Refused:

@@ -226,7 +226,13 @@ class Recovery:
     gap_accepted_by: str = ""
     """Who accepted that events are missing."""
     suspects: tuple[Suspect, ...] = ()
-    """Calls that unreadable history may have started."""
+    """Calls that lines behind a damage show as started."""
+    last_turn: int = 0
+    """The highest turn that lines behind a damage name: its ids are used up."""
+    last_step: int = 0
+    """The highest step of that turn that they name."""
+    last_epoch: int = 0
+    """The highest epoch that they name or imply: its keys are used up."""
 
 
 @attrs.frozen(kw_only=True)

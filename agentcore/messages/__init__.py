@@ -12,7 +12,7 @@ from agentcore.messages.canonical import (
     parse_arguments,
     parse_json,
 )
-from agentcore.messages.history import CHUNK, History, IdSet, find_answer, find_result
+from agentcore.messages.history import CHUNK, History, IdSet, find_answer, find_result, step_of
 from agentcore.messages.outcomes import (
     Abandoned,
     Artifact,
@@ -94,4 +94,5 @@ __all__ = [
     "is_open",
     "parse_arguments",
     "parse_json",
+    "step_of",
 ]

@@ -16,6 +16,8 @@ from typing import Any, NoReturn
 
 import attrs
 
+from agentcore.messages.prefix import ends_early
+
 JSON_DEPTH_MAX = 200
 """Nesting beyond this is refused, well before a recursive parser of anyone downstream gives up."""
 
@@ -81,7 +83,7 @@ def parse_arguments(raw: str) -> ParsedArguments:
             return _malformed(f"expected a JSON object, found {type(value).__name__}")
         return ParsedArguments(ArgumentsState.COMPLETE, canonical_json(value))
     except json.JSONDecodeError as error:
-        if _ends_early(raw, error):
+        if ends_early(raw):
             return ParsedArguments(
                 ArgumentsState.INCOMPLETE, f"the JSON ends early: {error.msg} at character {error.pos}"
             )
@@ -92,19 +94,6 @@ def parse_arguments(raw: str) -> ParsedArguments:
 
 def _malformed(problem: str) -> ParsedArguments:
     return ParsedArguments(ArgumentsState.MALFORMED, clean_text(problem))
-
-
-_LITERALS = ("true", "false", "null")
-
-
-def _ends_early(raw: str, error: json.JSONDecodeError) -> bool:
-    """Say whether more text could have made it JSON: parsing stopped at the end, inside a string, or in a literal."""
-    if error.msg.startswith("Unterminated string"):
-        return True
-    rest = raw[error.pos :].rstrip()
-    if error.msg.startswith("Invalid \\"):
-        return len(rest) <= len("\\u") + 3 and all(letter in "\\u0123456789abcdefABCDEF" for letter in rest)
-    return not rest or rest == "-" or any(literal.startswith(rest) and literal != rest for literal in _LITERALS)
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -6,6 +6,7 @@ immutable, and iterates as fast. The id set keeps frozen sets of doubling size, 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from itertools import chain, islice
 
@@ -70,10 +71,18 @@ def find_result(history: History, call_id: str) -> ToolResult | None:
     return next((result for result in results if result.call_id == call_id), None)
 
 
+_STEP = re.compile(r"([1-9][0-9]{0,17})\.(0|[1-9][0-9]{0,17})")
+
+
+def step_of(request_id: str) -> tuple[int, int] | None:
+    """Return turn and step of an id that the reducer can have minted, else ``None``."""
+    found = _STEP.fullmatch(request_id)
+    return (int(found[1]), int(found[2])) if found else None
+
+
 def _order(request_id: str) -> tuple[int, ...]:
-    """Turn ``turn.step`` into numbers; anything else sorts before every request."""
-    pieces = request_id.split(".")
-    return tuple(int(piece) for piece in pieces) if all(piece.isdecimal() for piece in pieces) else ()
+    """Order ids along a history; what is no id of ours sorts before every request."""
+    return step_of(request_id) or ()
 
 
 def _find(history: History, wanted: tuple[int, ...]) -> int | None:

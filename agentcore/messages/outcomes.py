@@ -59,6 +59,7 @@ class NotExecutedReason(StrEnum):
     PROVED_ABSENT = "proved-absent"
     PERSON_SAYS = "person-says"
     TOOL_GONE = "tool-gone"
+    PERMISSION_GONE = "permission-gone"
 
 
 @attrs.frozen

@@ -23,7 +23,6 @@ class MessageSource(StrEnum):
     NOTICE = "notice"
     NUDGE = "nudge"
     FEEDBACK = "feedback"
-    IMPORTED = "imported"
 
 
 class FinishReason(StrEnum):

@@ -235,7 +235,7 @@ def _session_acts(state: State) -> _Candidates:
         SteeringQueued(at=at, message_id=fresh, parts=words),
         FollowUpQueued(at=at, message_id=fresh, parts=words),
         SessionReopened(at=at),
-        HistoryImported(at=at, messages=(UserMessage(fresh, MessageSource.IMPORTED, words),)),
+        HistoryImported(at=at, messages=(UserMessage(fresh, MessageSource.PROMPT, words),)),
         HistoryCleared(at=at),
         ConfigChanged(at=at, config=state.config),
     ):
@@ -245,6 +245,6 @@ def _session_acts(state: State) -> _Candidates:
 def _fresh(state: State) -> str:
     """Return an id that no message and no act of the session has."""
     fresh = "asked"
-    while fresh in state.known:
+    while fresh in state.known or fresh in state.acts:
         fresh += "'"
     return fresh

@@ -45,8 +45,8 @@ def asks_person(call: Call) -> bool:
     """Say whether a person is asked about the call at this moment: for permission, or what became of it."""
     current = call.state
     if isinstance(current, EffectUnknown):
-        inquiry = current.inquiry
-        return current.proved_absent is None and inquiry.by is Inspector.PERSON and inquiry.resume_at is None
+        inquiry, looked_into = current.inquiry, current.proved_absent is None or current.rechecked
+        return looked_into and inquiry.by is Inspector.PERSON and inquiry.resume_at is None
     return isinstance(current, AwaitingApproval)
 
 

@@ -62,6 +62,7 @@ class Because(StrEnum):
     REVIEW_ORDERED = "review-ordered"
     TASKS_AWAITED = "tasks-awaited"
     TASKS_SETTLED = "tasks-settled"
+    QUEUES_HEARD = "queues-heard"
     COMPLETION_ACCEPTED = "completion-accepted"
     COMPLETION_OVERRIDDEN = "completion-overridden"
     TIME_IS_UP = "time-is-up"

@@ -94,6 +94,8 @@ class Proposed:
 
     transition: Transition
     """How it was reached."""
+    since: int = 0
+    """The event at which it came to wait for its review: one that comes back waits behind those already waiting."""
 
 
 @attrs.frozen
@@ -176,6 +178,8 @@ class EffectUnknown:
     """A resume made this attempt unknown; later events do not change that."""
     proved_absent: str | None = None
     """Proof that the effect did not happen, while the call waits for its batch to close or for a retry."""
+    rechecked: bool = False
+    """Somebody looks again although the absence was proved; the proof stands until something contradicts it."""
     reports: tuple[LateReport, ...] = ()
     """What earlier attempts said late; shown to whoever inspects."""
 
@@ -281,6 +285,8 @@ class Call:
     """The last question asked."""
     rule: str = ""
     """The rule that decided."""
+    heard: tuple[str, ...] = ()
+    """Digests of the decisions taken about it, to know a repeated one again."""
     unproved: tuple[Run, ...] = ()
     """Earlier attempts neither proved nor voided."""
     voided: tuple[Run, ...] = ()

@@ -164,6 +164,8 @@ class State:
     """The latest time seen, in milliseconds; never falls."""
     turn: Turn = attrs.field(factory=Turn)
     """The turn that runs, or ran last."""
+    turns: int = 0
+    """The highest turn number used; the next turn takes the one above."""
     history: History = attrs.field(factory=History)
     """Every message."""
     window: Window = attrs.field(factory=Window)
@@ -171,7 +173,9 @@ class State:
     queues: Queues = attrs.field(factory=Queues)
     """Messages that wait."""
     known: IdSet = attrs.field(factory=IdSet)
-    """Ids of messages and acts seen."""
+    """Ids of messages seen."""
+    acts: IdSet = attrs.field(factory=IdSet)
+    """Ids of acts seen."""
     register: tuple[Call, ...] = ()
     """Effects outside a running batch: detached tasks, and effects whose outcome was given up."""
     storage: Storage = attrs.field(factory=Storage)

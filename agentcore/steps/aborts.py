@@ -51,11 +51,11 @@ def everywhere(state: State, event: object) -> tuple[str, ...]:
 
 def abort(state: State, event: AbortRequested) -> State | Ignored | Refused:
     """Note the act and let it reach the turn; the calls in its scope are offered it next."""
-    if event.act_id in state.known:
+    if event.act_id in state.acts:
         return Ignored("act-known")
     if verdict := _unreachable(state, event):
         return verdict
-    state = evolve(state, known=state.known.add(event.act_id))
+    state = evolve(state, acts=state.acts.add(event.act_id))
     if event.scope is AbortScope.AFTER_STEP:
         return in_turn(state, evolve(state.turn, stop_after_step=True))
     if event.scope in (AbortScope.CALL, AbortScope.TASK):

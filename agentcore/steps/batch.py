@@ -84,7 +84,8 @@ def absorb(state: State, before: Call, after: Call, event: Event | Advance | obj
     if isinstance(event, TaskStarted):
         return _detached(state, before, after, event)
     if isinstance(event, ToolSucceeded | ToolFailed | ToolCancelled | TaskSettled):
-        state = consumed(state, event.usage)
+        # What a task consumes belongs to the session: the turn that started it may be over.
+        state = evolve(state, usage=state.usage + event.usage) if before.registered else consumed(state, event.usage)
     state = replace_call(state, after)
     if isinstance(after.state, Released) and not isinstance(before.state, Released):
         state = want_checkpoint(state)

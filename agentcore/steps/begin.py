@@ -26,16 +26,17 @@ from agentcore.states import (
     Turn,
 )
 from agentcore.steps.base import in_phase, in_turn, why
-from agentcore.steps.ending import end_turn
+from agentcore.steps.ending import add_evidence, end_turn
 
 
 def begin_turn(state: State, messages: tuple[UserMessage, ...], because: Because) -> State:
     """Begin a turn with the user's messages: fresh counters, a fresh clock, the first step."""
     limits = state.config.limits
-    turn = Turn(number=state.turn.number + 1, started_at=state.at, context_tokens=state.turn.context_tokens)
+    number = state.turns + 1
+    turn = Turn(number=number, started_at=state.at, context_tokens=state.turn.context_tokens)
     if limits.turn_ms is not None:
         turn = evolve(turn, due_at=state.at + limits.turn_ms, clocks=1)
-    return begin_step(evolve(state, turn=turn, history=state.history.append(*messages)), because)
+    return begin_step(evolve(state, turn=turn, turns=number, history=state.history.append(*messages)), because)
 
 
 def used_up(state: State) -> Ending | None:
@@ -54,9 +55,9 @@ def begin_step(state: State, because: Because, *, hops: tuple[Because, ...] = ()
     """Begin the next step, if the limits allow one more request; notices, then steering, are delivered with it."""
     ending = used_up(state)
     if ending is None and not allows(state.config.limits.steps, state.turn.step):
-        ending = Ending(StopReason.MAX_STEPS, evidence=(("steps", str(state.turn.step)), ("cause", because.value)))
+        ending = Ending(StopReason.MAX_STEPS, evidence=(("steps", str(state.turn.step)),))
     if ending is not None:
-        return end_turn(state, ending)
+        return end_turn(state, add_evidence(ending, ("cause", because.value)))
     state, delivered = _deliver(state)
     turn = evolve(
         state.turn,
@@ -68,7 +69,8 @@ def begin_step(state: State, because: Because, *, hops: tuple[Because, ...] = ()
         counters=evolve(state.turn.counters, model_retries=0, resumes=0),
     )
     state = in_turn(state, turn)
-    transition = why(because, ("step", turn.step), hops=(*hops, *delivered, Because.STEP_BEGUN))
+    named = hops if because in (*hops, *delivered) else (*hops, because)
+    transition = why(because, ("step", turn.step), hops=(*named, *delivered, Because.STEP_BEGUN))
     return in_phase(state, Preparing(transition, state.request_id, prepared=not state.config.prepares_steps))
 
 
@@ -156,6 +158,9 @@ def begin_follow_up(state: State) -> State | None:
     """Begin the next turn from a saved answer when a message waits: steering that missed its turn, else a follow-up."""
     phase, queues = state.phase, state.queues
     if not isinstance(phase, Completed) or phase.unsaved or phase.ending.reason is StopReason.STOPPED_BY_HOST:
+        return None
+    if phase.transition.because is Because.WAITING_GIVEN_UP:
+        # Somebody aborted while the end was being saved: nothing begins without an explicit act (D-10).
         return None
     if queues.steering:
         first, queues = queues.steering[0], evolve(queues, steering=queues.steering[1:])

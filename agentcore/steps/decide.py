@@ -74,21 +74,35 @@ def _demanded(state: State, call: Call) -> Ending | None:
     """Return the ending that an outcome asks for, if it does."""
     if not isinstance(call.state, Settled):
         return None
-    outcome, policy, limits = call.state.outcome, state.config.policy, state.config.limits
+    outcome, policy = call.state.outcome, state.config.policy
+    blocks = call.contract.on_failure == "block" and _blocks(outcome)
     if isinstance(outcome, DeniedCall):
         consequence = getattr(policy, f"denied_{outcome.case.value}")
-        beyond = limits.denials is not None and state.turn.counters.denials > limits.denials
-        return denied_ending(outcome, call.call_id) if consequence == "stop_turn" or beyond else None
+        stops = consequence == "stop_turn" or blocks or _last_straw(state, call)
+        return denied_ending(outcome, call.call_id) if stops else None
     if isinstance(outcome, FailedCall):
         consequence = policy.fatal_error if outcome.fatal else policy.recoverable_error
-        if consequence == "stop_turn" or call.contract.on_failure == "block":
-            return tool_error(call, outcome.error)
-    elif call.contract.on_failure == "block" and _blocks(outcome):
-        return tool_error(call, "it did not succeed")
-    return None
+        return tool_error(call, outcome.error) if consequence == "stop_turn" or blocks else None
+    return tool_error(call, describe(outcome)) if blocks else None
+
+
+def _last_straw(state: State, call: Call) -> bool:
+    """Say whether this is the denial that went beyond the bound: the batch's last one."""
+    limit, batch = state.config.limits.denials, state.batch
+    if limit is None or batch is None or state.turn.counters.denials <= limit:
+        return False
+    denied = [
+        other
+        for other in batch.calls
+        if isinstance(other.state, Settled) and isinstance(other.state.outcome, DeniedCall)
+    ]
+    return denied[-1] is call
 
 
 def _blocks(outcome: Outcome) -> bool:
+    """Say whether an end without success blocks: a call that was never fit to run, or had no room left, does not."""
+    if isinstance(outcome, NotExecuted):
+        return outcome.reason is not NotExecutedReason.MAX_TOOL_CALLS
     return is_error(outcome) and not isinstance(outcome, InvalidCall)
 
 
@@ -152,6 +166,7 @@ def _count_round(state: State, calls: tuple[Call, ...], outcomes: tuple[Outcome,
         unknown_tools=used.unknown_tools + 1 if InvalidReason.TOOL_NOT_FOUND in invalid else 0,
         failing_rounds=used.failing_rounds + 1 if all(is_error(outcome) for outcome in outcomes) else 0,
         identical_calls=used.identical_calls + 1 if round_ == state.turn.round else 0,
+        completion_refusals=used.completion_refusals if all(is_error(outcome) for outcome in outcomes) else 0,
     )
     return in_turn(state, evolve(state.turn, round=round_))
 
@@ -166,22 +181,40 @@ def _tripped(state: State) -> str:
     return ""
 
 
-def after_answer(state: State, ending: Ending) -> State:
-    """Decide after an answer: notices and steering first, then an owed completion, then the end."""
+def owed(state: State) -> State | None:
+    """Go on because something comes before any end: notices and steering, then an explicit completion (D-28)."""
     limits, used = state.config.limits, state.turn.counters
-    if state.queues.notices or state.queues.steering:
-        return go_on(state, Because.STEERING_DELIVERED if state.queues.steering else Because.NOTICES_DELIVERED)
-    if state.config.policy.completion_required:
-        if not allows(limits.missing_completions, used.missing_completions):
-            return end_turn(state, Ending(StopReason.LOOP_LIMIT, loop="missing_completions"))
-        names = ", ".join(tool.name for tool in state.config.tools if tool.completes)
-        text = f"Nothing is finished until you call {names}. Call it, or go on working."
-        return go_on(state, Because.COMPLETION_MISSING, "missing_completions", text)
-    return complete(state, ending)
+    if pending(state):
+        return go_on(state, _heard(state))
+    if not state.config.policy.completion_required:
+        return None
+    if not allows(limits.missing_completions, used.missing_completions):
+        return end_turn(state, Ending(StopReason.LOOP_LIMIT, loop="missing_completions"))
+    names = ", ".join(tool.name for tool in state.config.tools if tool.completes)
+    text = f"Nothing is finished until you call {names}. Call it, or go on working."
+    return go_on(state, Because.COMPLETION_MISSING, "missing_completions", text)
+
+
+def pending(state: State) -> bool:
+    """Say whether something waits to be told to the model in this turn."""
+    return bool(state.queues.notices or state.queues.steering)
+
+
+def _heard(state: State) -> Because:
+    return Because.STEERING_DELIVERED if state.queues.steering else Because.NOTICES_DELIVERED
+
+
+def hear_queues(state: State) -> State | None:
+    """Go on when something was said while a completion waits for tasks or a review: the end is not decided yet."""
+    if not isinstance(state.phase, ReviewingCompletion) or not pending(state):
+        return None
+    return go_on(state, _heard(state))
 
 
 def complete(state: State, ending: Ending, *, reviewed: bool = False) -> State:
     """Lead an answer to its end: required tasks, then the host's review, then saving."""
+    if state.turn.stop_after_step:
+        return save_end(state, Ending(StopReason.STOPPED_BY_HOST, evidence=(("cause", ending.reason.value),)))
     review = state.config.reviews_completion and not reviewed
     if required_tasks(state):
         phase = ReviewingCompletion(why(Because.TASKS_AWAITED), state.request_id, ending, awaits_tasks=True)
@@ -202,12 +235,10 @@ def required_tasks(state: State) -> tuple[Call, ...]:
 
 
 def tasks_settled(state: State) -> State | None:
-    """Go on when the required tasks have settled: their notices are delivered, or the end comes nearer."""
+    """Come nearer to the end when the required tasks have settled; what they had to tell was told before."""
     phase = state.phase
     if not isinstance(phase, ReviewingCompletion) or not phase.awaits_tasks or required_tasks(state):
         return None
-    if state.queues.notices or state.queues.steering:
-        return go_on(state, Because.TASKS_SETTLED)
     return complete(state, phase.ending)
 
 

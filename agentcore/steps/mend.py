@@ -7,6 +7,8 @@ named. The outcome is valid for every provider, and mending it again changes not
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+
 import attrs
 from attrs import evolve
 
@@ -14,10 +16,12 @@ from agentcore.messages import (
     Abandoned,
     AssistantMessage,
     AssistantPart,
+    IdSet,
     Message,
     ToolCallPart,
     ToolMessage,
     ToolResult,
+    UserMessage,
 )
 
 INTERRUPTED = "Interrupted: no result of this call was recorded; its effect may have happened."
@@ -30,64 +34,94 @@ class Mended:
 
     messages: tuple[Message, ...]
     """The mended messages."""
+    known: IdSet
+    """Ids of all messages seen, these included."""
     steps: int
     """How many assistant messages there are: the steps of the imported turn."""
     answered: tuple[str, ...]
     """Provider ids of calls that got a result made here."""
     set_aside: tuple[str, ...]
-    """Provider ids of results without a call, and of doubled calls."""
+    """Ids of results without a call, of doubled calls, and of messages that were known before."""
 
 
-def mend(messages: tuple[Message, ...], turn: int) -> Mended:
+def mend(messages: tuple[Message, ...], turn: int, known: IdSet) -> Mended:
     """Mend an imported history, giving its steps and calls ids of the given turn."""
     kept: list[Message] = []
     answered: list[str] = []
     set_aside: list[str] = []
     steps = 0
-    behind = (*messages[1:], None) if messages else ()
-    for message, following in zip(messages, behind, strict=True):
-        if isinstance(message, ToolMessage):
-            continue
-        if not isinstance(message, AssistantMessage):
+    for message, results in _with_results(messages):
+        if isinstance(message, UserMessage):
+            if message.message_id in known:
+                set_aside.append(message.message_id)
+                continue
+            known = known.add(message.message_id)
             kept.append(message)
-            continue
-        steps += 1
-        given = _results_behind(following)
-        own, doubles = _unique_calls(message, f"{turn}.{steps}")
-        kept.append(own)
-        set_aside.extend(doubles)
-        if own.calls:
-            results, missing = _pair(own, given)
-            kept.append(ToolMessage(own.request_id, results))
-            answered.extend(missing)
-    set_aside.extend(_orphans(messages))
-    return Mended(tuple(kept), steps, tuple(answered), tuple(set_aside))
+        elif isinstance(message, AssistantMessage):
+            steps += 1
+            own, doubles = _own(message, f"{turn}.{steps}")
+            given, orphans = _first_of_each(own, results)
+            kept.append(own)
+            set_aside += (*doubles, *orphans)
+            if own.calls:
+                paired, missing = _pair(own, given)
+                kept.append(ToolMessage(own.request_id, paired))
+                answered += missing
+        else:
+            set_aside += [result.provider_id for result in results]
+    return Mended(tuple(kept), known, steps, tuple(answered), tuple(set_aside))
 
 
-def _results_behind(following: Message | None) -> dict[str, ToolResult]:
-    """Return the first result of each provider id in the message directly behind."""
-    results: dict[str, ToolResult] = {}
-    for result in following.results if isinstance(following, ToolMessage) else ():
-        results.setdefault(result.provider_id, result)
-    return results
+def _with_results(messages: tuple[Message, ...]) -> Iterator[tuple[Message, tuple[ToolResult, ...]]]:
+    """Yield each message with the results directly behind it; some formats write one tool message for each result."""
+    position = 0
+    while position < len(messages):
+        message = messages[position]
+        first = position if isinstance(message, ToolMessage) else position + 1
+        position = first
+        results: list[ToolResult] = []
+        while position < len(messages) and isinstance(behind := messages[position], ToolMessage):
+            results += behind.results
+            position += 1
+        yield message, tuple(results)
+        if not isinstance(message, AssistantMessage | ToolMessage):
+            position = first
 
 
-def _unique_calls(message: AssistantMessage, request_id: str) -> tuple[AssistantMessage, tuple[str, ...]]:
-    """Drop the second call of one provider id: no provider takes it."""
+def _own(message: AssistantMessage, request_id: str) -> tuple[AssistantMessage, tuple[str, ...]]:
+    """Give the message ids of ours, and drop the second call of one provider id: no provider takes it."""
     parts: list[AssistantPart] = []
     seen: set[str] = set()
     doubles = []
     for part in message.parts:
         if isinstance(part, ToolCallPart) and not part.provider_executed:
-            if part.provider_id in seen:
-                doubles.append(part.provider_id)
+            named = part if part.provider_id else evolve(part, provider_id=f"call-{request_id}.{len(seen)}")
+            if named.provider_id in seen:
+                doubles.append(named.provider_id)
                 continue
-            seen.add(part.provider_id)
-        parts.append(part)
+            seen.add(named.provider_id)
+            parts.append(named)
+        else:
+            parts.append(part)
     return evolve(message, request_id=request_id, epoch=0, attempt=0, parts=tuple(parts)), tuple(doubles)
 
 
-def _pair(message: AssistantMessage, given: dict[str, ToolResult]) -> tuple[tuple[ToolResult, ...], tuple[str, ...]]:
+def _first_of_each(
+    message: AssistantMessage, results: tuple[ToolResult, ...]
+) -> tuple[dict[str, ToolResult], tuple[str, ...]]:
+    """Return the first result of each call, and the ids of those that answer no call or answer one again."""
+    wanted = {part.provider_id for part in message.calls}
+    given: dict[str, ToolResult] = {}
+    orphans = []
+    for result in results:
+        if result.provider_id in wanted and result.provider_id not in given:
+            given[result.provider_id] = result
+        else:
+            orphans.append(result.provider_id)
+    return given, tuple(orphans)
+
+
+def _pair(message: AssistantMessage, given: Mapping[str, ToolResult]) -> tuple[tuple[ToolResult, ...], tuple[str, ...]]:
     """Give each call its result, in source order."""
     results = []
     missing = []
@@ -96,23 +130,6 @@ def _pair(message: AssistantMessage, given: dict[str, ToolResult]) -> tuple[tupl
         found = given.get(part.provider_id)
         if found is None:
             missing.append(part.provider_id)
-            outcome = Abandoned("import")
-            found = ToolResult(call_id, part.provider_id, part.name, INTERRUPTED, outcome)
+            found = ToolResult(call_id, part.provider_id, part.name, INTERRUPTED, Abandoned("import"))
         results.append(evolve(found, call_id=call_id, name=part.name))
     return tuple(results), tuple(missing)
-
-
-def _orphans(messages: tuple[Message, ...]) -> list[str]:
-    """Name the results that answer no call of the message directly before them, or answer it twice."""
-    orphans = []
-    before: Message | None = None
-    for message in messages:
-        if isinstance(message, ToolMessage):
-            wanted = {part.provider_id for part in before.calls} if isinstance(before, AssistantMessage) else set()
-            for result in message.results:
-                if result.provider_id in wanted:
-                    wanted.discard(result.provider_id)
-                else:
-                    orphans.append(result.provider_id)
-        before = message
-    return orphans

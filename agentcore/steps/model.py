@@ -6,6 +6,8 @@ bound (D-13, D-34).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from attrs import evolve
 
 from agentcore.events import (
@@ -23,7 +25,7 @@ from agentcore.events import (
     StepPrepared,
 )
 from agentcore.limits import allows, doubled
-from agentcore.messages import AssistantMessage, ToolMessage, find_answer
+from agentcore.messages import AssistantMessage, ToolMessage, find_answer, step_of
 from agentcore.rejections import Blame, RejectionCode
 from agentcore.states import (
     AwaitingModel,
@@ -57,18 +59,13 @@ def misdirected(state: State, event: Answer, attempt: int) -> Refused | None:
     if event.request_id == state.request_id and (event.epoch, event.attempt) == wanted:
         return None
     if event.request_id != state.request_id:
-        known = _order(event.request_id) < (state.turn.number, state.turn.step)
+        step = step_of(event.request_id)
+        known = step is not None and step < (state.turn.number, state.turn.step)
         code = RejectionCode.STALE_REQUEST if known else RejectionCode.FOREIGN_REQUEST
         return Refused(code, Blame.STALE if known else Blame.WORLD, event.request_id)
     if (event.epoch, event.attempt) < wanted:
         return stale(RejectionCode.STALE_ATTEMPT, f"{event.request_id}#{event.epoch}.{event.attempt}")
     return Refused(RejectionCode.FOREIGN_ATTEMPT, Blame.WORLD, f"{event.request_id}#{event.epoch}.{event.attempt}")
-
-
-def _order(request_id: str) -> tuple[int, ...]:
-    """Turn ``turn.step`` into numbers; text that is no id of ours sorts behind every id."""
-    pieces = request_id.split(".")
-    return tuple(int(piece) for piece in pieces) if all(piece.isdecimal() for piece in pieces) else (1 << 62,)
 
 
 def answer_late(state: State, event: Answer) -> Ignored | Refused:
@@ -81,7 +78,23 @@ def answer_late(state: State, event: Answer) -> Ignored | Refused:
             if repeats(written, event):
                 return Ignored("repeats-what-was-answered")
             return stale(RejectionCode.ALREADY_ANSWERED, event.request_id)
-    return misdirected(state, event, -1) or stale(RejectionCode.NOT_EXPECTED_HERE, event.request_id)
+    asked = getattr(state.turn, _COUNTERS[type(event)])
+    return misdirected(state, event, asked) or stale(RejectionCode.ALREADY_ANSWERED, event.request_id)
+
+
+_COUNTERS: Mapping[type[Answer], str] = {
+    StepPrepared: "preparations",
+    PreparationFailed: "preparations",
+    ModelStreamOpened: "requests",
+    ModelReplied: "requests",
+    ModelFailed: "requests",
+    ModelStopped: "requests",
+    ContextCompacted: "compactions",
+    CompactionFailed: "compactions",
+    CompletionAccepted: "reviews",
+    CompletionRefused: "reviews",
+}
+"""Which counter of the turn minted the key that an answer names."""
 
 
 def repeats(written: AssistantMessage, event: ModelReplied) -> bool:

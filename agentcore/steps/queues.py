@@ -103,14 +103,10 @@ def reopen_session(state: State, _event: SessionReopened) -> State:
 
 def import_history(state: State, event: HistoryImported) -> State:
     """Take in a history from elsewhere, mended; no request goes out before it is durable (D-35)."""
-    number = state.turn.number + 1
-    mended = mend(event.messages, number)
-    known = state.known
-    for message in mended.messages:
-        if isinstance(message, UserMessage):
-            known = known.add(message.message_id)
+    number = state.turns + 1
+    mended = mend(event.messages, number, state.known)
     turn = evolve(state.turn, number=number, step=mended.steps)
-    state = evolve(state, turn=turn, known=known, history=state.history.append(*mended.messages))
+    state = evolve(state, turn=turn, turns=number, known=mended.known, history=state.history.append(*mended.messages))
     state = evolve(state, storage=evolve(state.storage, barrier=state.seq))
     transition = why(
         Because.HISTORY_IMPORTED,

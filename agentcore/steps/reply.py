@@ -34,7 +34,7 @@ from agentcore.states import (
     Tries,
 )
 from agentcore.steps.base import consumed, in_phase, recounted, want_checkpoint, why
-from agentcore.steps.decide import after_answer, go_on
+from agentcore.steps.decide import complete, go_on, owed
 from agentcore.steps.ending import end_turn
 from agentcore.steps.model import misdirected
 from agentcore.steps.verdicts import Refused
@@ -157,20 +157,13 @@ def cut_short(state: State) -> State:
 
 
 def judge_text(state: State, message: AssistantMessage) -> State:
-    """Sort an answer without calls: nothing, only thinking, an unstated end, or an answer."""
+    """Sort an answer without calls: what is owed, then nothing, only thinking, an unstated end, an answer."""
     state = recounted(state, truncation_reissues=0)
-    limits, used = state.config.limits, state.turn.counters
+    if (onward := owed(state)) is not None:
+        return onward
     if not _says_something(message):
-        if any(isinstance(part, ReasoningPart) for part in message.parts):
-            if allows(limits.think_only, used.think_only):
-                return go_on(
-                    state, Because.THINK_ONLY_NUDGED, "think_only", "You only thought. Answer, or call a tool."
-                )
-        elif allows(limits.empty_replies, used.empty_replies):
-            return go_on(
-                state, Because.EMPTY_REPLY_NUDGED, "empty_replies", "Your reply was empty. Answer, or call a tool."
-            )
-        return end_turn(state, Ending(StopReason.NO_ANSWER))
+        return _said_nothing(state, message)
+    limits, used = state.config.limits, state.turn.counters
     warning = ""
     if message.finish in (FinishReason.UNKNOWN, FinishReason.PAUSE):
         if allows(limits.unknown_finishes, used.unknown_finishes):
@@ -179,18 +172,37 @@ def judge_text(state: State, message: AssistantMessage) -> State:
         if not message.text.strip():
             return end_turn(state, Ending(StopReason.MODEL_ERROR, message="the model never stated an end"))
         warning = "the model did not state an end"
-    return after_answer(state, Ending(StopReason.FINAL_ANSWER, warning=warning))
+    return complete(state, Ending(StopReason.FINAL_ANSWER, warning=warning))
+
+
+def _said_nothing(state: State, message: AssistantMessage) -> State:
+    """Nudge a model that only thought, or said nothing at all, within the bound of each (R-092)."""
+    limits, used = state.config.limits, state.turn.counters
+    if message.text.strip() or any(isinstance(part, ReasoningPart) for part in message.parts):
+        if allows(limits.think_only, used.think_only):
+            return go_on(state, Because.THINK_ONLY_NUDGED, "think_only", "You only thought. Answer, or call a tool.")
+    elif allows(limits.empty_replies, used.empty_replies):
+        return go_on(
+            state, Because.EMPTY_REPLY_NUDGED, "empty_replies", "Your reply was empty. Answer, or call a tool."
+        )
+    return end_turn(state, Ending(StopReason.NO_ANSWER))
 
 
 def _says_something(message: AssistantMessage) -> bool:
     """Say whether there is anything for the user: text, media, or something only the provider understands."""
-    return bool(_visible(message.text)) or any(
-        isinstance(part, MediaPart | OpaquePart | ToolCallPart) for part in message.parts
-    )
+    lasting = any(isinstance(part, MediaPart | OpaquePart | ToolCallPart) for part in message.parts)
+    return lasting or bool(without_thinking(message.text))
 
 
-def _visible(text: str) -> str:
-    """Take closing tags of thinking, which some models leave behind, out of the text (R-092)."""
-    for tag in ("</think>", "</thinking>"):
-        text = text.replace(tag, "")
+_THINKING = (("<think>", "</think>"), ("<thinking>", "</thinking>"))
+
+
+def without_thinking(text: str) -> str:
+    """Take thinking that stands in the text, and closing tags that some models leave behind, out of it (R-092)."""
+    for opening, closing in _THINKING:
+        kept = []
+        while (start := text.find(opening)) >= 0 and (end := text.find(closing, start)) >= 0:
+            kept.append(text[:start])
+            text = text[end + len(closing) :]
+        text = "".join((*kept, text)).replace(closing, "")
     return text.strip()

@@ -35,6 +35,7 @@ _NOT_EXECUTED: dict[NotExecutedReason, str] = {
     NotExecutedReason.PROVED_ABSENT: "Not executed: an inspection proved that the effect did not happen.",
     NotExecutedReason.PERSON_SAYS: "Not executed: a person says that the effect did not happen.",
     NotExecutedReason.TOOL_GONE: "Not executed again: the tool is no longer available.",
+    NotExecutedReason.PERMISSION_GONE: "Not executed again: it is no longer allowed.",
 }
 _CANCELLED: dict[EffectSeen, str] = {
     EffectSeen.NONE: "Stopped after it had started; it had no effect.",

@@ -12,7 +12,7 @@ from attrs import evolve
 
 from agentcore.events import Inspector, SessionResumed, Suspect
 from agentcore.limits import allows
-from agentcore.messages import find_result
+from agentcore.messages import find_result, step_of
 from agentcore.policy import ToolContract
 from agentcore.states import (
     RUNNING,
@@ -37,7 +37,7 @@ from agentcore.states import (
 )
 from agentcore.steps.base import counted, find_call, in_phase, in_turn, want_checkpoint, why
 from agentcore.steps.begin import request_model
-from agentcore.steps.ending import add_evidence, stop_turn
+from agentcore.steps.ending import add_evidence, save_end, stop_turn
 
 
 def resume(state: State, event: SessionResumed) -> State:
@@ -46,6 +46,7 @@ def resume(state: State, event: SessionResumed) -> State:
     A step still sees the time of the event before in ``state.at``, so the difference is the dead time.
     """
     dead_ms = max(0, event.at - state.at)
+    state = _above(state, event)
     state = evolve(_shifted(state, dead_ms), config=event.config, epoch=state.epoch + 1, at=state.at + dead_ms)
     state = evolve(state, storage=evolve(state.storage, in_flight=None, retry_at=None))
     transition = why(
@@ -73,6 +74,21 @@ def resume(state: State, event: SessionResumed) -> State:
     return _resume_phase(state, transition)
 
 
+def _above(state: State, event: SessionResumed) -> State:
+    """Raise what mints ids and keys above all that lost history may have used: no id and no key comes twice."""
+    recovery = event.recovery
+    named = [step_of(suspect.call_id.rpartition(".")[0]) for suspect in recovery.suspects]
+    used = [(recovery.last_turn, recovery.last_step), *(step for step in named if step is not None)]
+    turns = max(state.turns, *(number for number, _ in used))
+    step = max(state.turn.step, *(step if number == state.turn.number else 0 for number, step in used))
+    return evolve(
+        state,
+        epoch=max(state.epoch, recovery.last_epoch),
+        turns=turns,
+        turn=evolve(state.turn, step=step),
+    )
+
+
 def _under_way(state: State) -> bool:
     """Say whether a request or an execution was under way: only then does a resume count against its bound."""
     phase = state.phase
@@ -80,7 +96,14 @@ def _under_way(state: State) -> bool:
         return True
     if isinstance(phase, Stopping) and phase.request is not None:
         return True
-    return state.batch is not None and any(isinstance(call.state, RUNNING) for call in state.batch.calls)
+    return state.batch is not None and any(_runs(call) for call in state.batch.calls)
+
+
+def _runs(call: Call) -> bool:
+    """Say whether an execution is under way; an unknown one whose attempt has ended only waits to be looked into."""
+    if isinstance(call.state, EffectUnknown):
+        return call.state.live
+    return isinstance(call.state, RUNNING)
 
 
 def _resume_stopping(state: State, phase: Stopping, transition: Transition, *, beyond: bool) -> State:
@@ -99,15 +122,22 @@ def _resume_phase(state: State, transition: Transition) -> State:
     match phase:
         case AwaitingModel() | Streaming():
             return request_model(state, Because.SESSION_RESUMED, *transition.evidence)
+        case Preparing(prepared=False) if not state.config.prepares_steps:
+            phase = evolve(phase, ordered=False, prepared=True)
         case Preparing(ordered=True):
             state = in_turn(state, evolve(turn, preparations=turn.preparations + 1))
         case Compacting():
             state = in_turn(state, evolve(turn, compactions=turn.compactions + 1))
+        case ReviewingCompletion(awaits_tasks=False) if not state.config.reviews_completion:
+            return save_end(state, phase.ending, Because.ANSWER_GIVEN)
         case ReviewingCompletion(awaits_tasks=False):
             state = in_turn(state, evolve(turn, reviews=turn.reviews + 1))
         case _:
             pass
-    if isinstance(phase, Preparing | Compacting | AwaitingRetry | RunningTools | ReviewingCompletion):
+    if isinstance(phase, Preparing | Compacting | AwaitingRetry | ReviewingCompletion):
+        # Lost history may have used up the step's id: what is ordered anew is ordered under the present one.
+        return in_phase(state, evolve(phase, transition=transition, request_id=state.request_id))
+    if isinstance(phase, RunningTools):
         return in_phase(state, evolve(phase, transition=transition))
     return state
 

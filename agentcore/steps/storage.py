@@ -11,7 +11,7 @@ from attrs import evolve
 from agentcore.events import CheckpointFailed, CheckpointWritten
 from agentcore.limits import allows, doubled
 from agentcore.rejections import Blame, RejectionCode
-from agentcore.states import ENDS, WORKING, Because, Ending, Saving, State, Stopping, StopReason
+from agentcore.states import ENDS, WORKING, Because, Ending, Preparing, Saving, State, Stopping, StopReason
 from agentcore.steps.base import in_phase, why
 from agentcore.steps.ending import add_evidence, enter_end, stop_turn
 from agentcore.steps.verdicts import Ignored, Refused, stale
@@ -20,7 +20,9 @@ from agentcore.steps.verdicts import Ignored, Refused, stale
 def order_checkpoint(state: State) -> State:
     """Order the next checkpoint if one is wanted and none is under way."""
     storage = state.storage
-    if storage.in_flight is not None or storage.retry_at is not None or storage.wanted <= storage.durable:
+    # A step that waits for a mended import wants it saved, whatever became of earlier tries.
+    wanted = max(storage.wanted, storage.barrier) if isinstance(state.phase, Preparing) else storage.wanted
+    if storage.in_flight is not None or storage.retry_at is not None or wanted <= storage.durable:
         return state
     return evolve(state, storage=evolve(storage, in_flight=state.seq, attempt=storage.attempt + 1))
 

@@ -61,8 +61,8 @@ CALL_TABLE = table(
     guard_each((*UNSTARTED[1:], *STARTED, Settled), PolicyAsked, review.decided_already),
     guard_each((*UNSTARTED[1:], *STARTED, Settled), PolicyBlocked, review.decided_already),
     guard_each((*UNSTARTED[1:], *STARTED, Settled), ArgumentsRefused, review.decided_already),
-    guard_each((Ready, Released, *STARTED, Settled), ApprovalGranted, review.decided_already),
-    guard_each((Ready, Released, *STARTED, Settled), ApprovalDenied, review.decided_already),
+    guard_each((Proposed, Ready, Released, *STARTED, Settled), ApprovalGranted, review.decided_already),
+    guard_each((Proposed, Ready, Released, *STARTED, Settled), ApprovalDenied, review.decided_already),
     # Release and start
     row(Ready, Advance, stops.release, to=(Executing, Released, *_DENIED)),
     row(Released, CheckpointWritten, stops.cover, to=(Executing,)),

@@ -109,7 +109,7 @@ TURN_TABLE = table(
     row(AwaitingRetry, SessionResumed, resume.resume, to=(AwaitingRetry,), offers=aborts.everywhere),
     row(Compacting, SessionResumed, resume.resume, to=(Compacting,), offers=aborts.everywhere),
     row(RunningTools, SessionResumed, resume.resume, to=(RunningTools, Stopping), offers=aborts.everywhere),
-    row(ReviewingCompletion, SessionResumed, resume.resume, to=(ReviewingCompletion,), offers=aborts.everywhere),
+    row(ReviewingCompletion, SessionResumed, resume.resume, to=(ReviewingCompletion, Saving), offers=aborts.everywhere),
     row(Stopping, SessionResumed, resume.resume, to=(Stopping,), offers=aborts.everywhere),
     # Preparation
     row(Preparing, StepPrepared, model.prepare, to=(Preparing,)),
@@ -182,6 +182,7 @@ TURN_TABLE = table(
         offers=batch.absent_calls,
     ),
     move(RunningTools, decide.close_batch, to=FINISH, because=Because.RESULTS_APPENDED),
+    move(ReviewingCompletion, decide.hear_queues, to=ONWARD, because=Because.QUEUES_HEARD),
     move(ReviewingCompletion, decide.tasks_settled, to=FINISH, because=Because.TASKS_SETTLED),
     move(Stopping, ending.finish_stopping, to=(Saving,), because=Because.WORK_STOPPED),
     move(Saving, ending.end_saved, to=ENDS, because=Because.END_SAVED),

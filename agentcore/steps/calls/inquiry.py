@@ -78,7 +78,8 @@ def inspected(state: State, call: Call, event: EffectInspected) -> Call | Refuse
 
 def _misdirected(state: State, call: Call, unknown: EffectUnknown, event: EffectInspected) -> Refused | None:
     wanted, given = (state.epoch, unknown.inquiry.attempt), (event.epoch, event.attempt)
-    if given == wanted and unknown.inquiry.resume_at is None and unknown.proved_absent is None:
+    looking = unknown.inquiry.resume_at is None and (unknown.proved_absent is None or unknown.rechecked)
+    if given == wanted and looking:
         return None
     name = f"{call.call_id}#{event.epoch}.{event.attempt}"
     if given > wanted:
@@ -103,6 +104,9 @@ def _look_again(
     run = unknown.run
     if event.result:
         run = evolve(run, observation=event.result)
+    if unknown.rechecked and event.finding is not Finding.STILL_RUNNING:
+        # Looking again brought nothing: the proof that was there before still stands.
+        return evolve(call, state=evolve(unknown, transition=why(because, *facts), rechecked=False))
     person = unknown.inquiry.by is Inspector.PERSON
     used = call.tries.asks_used if person else call.tries.inspections_used - 1
     if person and not allows(state.config.limits.inspections, used):
@@ -122,7 +126,18 @@ def _look_again(
         inquiry = Inquiry(unknown.inquiry.by, unknown.inquiry.attempt, resume_at)
         transition = why(because, ("again_at", resume_at), *facts)
     later = evolve(unknown, transition=transition, run=run, inquiry=inquiry, cancel=cancel)
-    return evolve(call, state=later)
+    if unknown.proved_absent is None:
+        return evolve(call, state=later)
+    return unproved(evolve(call, state=later))
+
+
+def unproved(call: Call) -> Call:
+    """Take back a proof of absence that something has contradicted."""
+    unknown = call.state
+    if not isinstance(unknown, EffectUnknown):
+        return call
+    voided = tuple(run for run in call.voided if run.id != unknown.run.id)
+    return evolve(call, voided=voided, state=evolve(unknown, proved_absent=None, rechecked=False))
 
 
 def _settles_at(call: Call, unknown: EffectUnknown) -> int:
@@ -141,7 +156,8 @@ def request_inspection(state: State, call: Call, _event: InspectionRequested) ->
     asked = evolve(call, tries=evolve(call.tries, inspections=number))
     transition = why(Because.INSPECTION_REQUESTED, ("asked", by.value))
     if isinstance(unknown, EffectUnknown):
-        return evolve(asked, state=evolve(unknown, transition=transition, inquiry=inquiry, proved_absent=None))
+        proved = unknown.proved_absent is not None
+        return evolve(asked, state=evolve(unknown, transition=transition, inquiry=inquiry, rechecked=proved))
     if isinstance(unknown, Settled) and unknown.run is not None and call.registered and is_open(unknown.outcome):
         return evolve(asked, state=EffectUnknown(transition, unknown.run, inquiry))
     return _not_unknown(call)

@@ -69,7 +69,7 @@ def inspector_for(state: State, call: Call) -> Inspector:
         call.contract.programs_inspect
         and state.config.tool(call.name) is not None
         and not call.unproved
-        and not (quiet(state) and not call.registered)
+        and not quiet(state)
         and allows(state.config.limits.inspections, call.tries.inspections_used)
     )
     return Inspector.PROGRAM if program else Inspector.PERSON
@@ -101,6 +101,7 @@ def suspect(
         call, inquiry = ask(state, call, by=Inspector.PERSON if person else None)
     transition = why(because, ("asked", inquiry.by.value), *facts)
     reports = call.state.reports if isinstance(call.state, EffectUnknown) else ()
+    call = evolve(call, voided=tuple(other for other in call.voided if other.id != run.id))
     unknown = EffectUnknown(transition, run, inquiry, live=live, cancel=cancel, resumed=resumed, reports=reports)
     return evolve(call, state=unknown)
 
@@ -148,16 +149,17 @@ def run_again(state: State, call: Call, because: Because, *facts: tuple[str, obj
 def review(state: State, call: Call, because: Because, *facts: tuple[str, object]) -> Call:
     """Send the call to a new review; one whose tool is gone gets none."""
     if state.config.tool(call.name) is None:
-        return permission_gone(state, call, ("tool", "gone"))
+        return permission_gone(state, call, NotExecutedReason.TOOL_GONE)
     # A hook that changes arguments starts from the same ones again, so that a grant for its outcome still fits.
     tries = evolve(call.tries, reviews=call.tries.reviews + 1)
-    return evolve(call, state=Proposed(why(because, *facts)), arguments=call.proposed, tries=tries)
+    return evolve(call, state=Proposed(why(because, *facts), state.seq), arguments=call.proposed, tries=tries)
 
 
-def permission_gone(state: State, call: Call, *facts: tuple[str, object]) -> Call:
+def permission_gone(state: State, call: Call, reason: NotExecutedReason, said: str = "") -> Call:
     """Do not run again what may not run: a possible deed is asked of a person, a read was not executed."""
+    facts = (("reason", reason.value), ("said", said))
     if call.tries.executions:
-        outcome: Outcome = NotExecuted(NotExecutedReason.TOOL_GONE, retryable=False)
+        outcome: Outcome = NotExecuted(reason, said, retryable=False)
         return settle_denying(state, call, outcome, Because.PERMISSION_GONE, *facts)
     names = ", ".join(tool.name for tool in state.config.tools) or "none"
     problem = f"there is no tool {call.name!r} any more. Available tools: {names}"
@@ -186,7 +188,8 @@ def conclude_absent(state: State, call: Call, unknown: EffectUnknown, evidence: 
         asked = evolve(call, unproved=call.unproved[:-1], voided=(*call.voided, run))
         earlier = call.unproved[-1]
         return suspect(state, asked, earlier, Because.EARLIER_ATTEMPT_UNPROVED, ("evidence", evidence), person=True)
-    call = evolve(call, voided=(*call.voided, run))
+    if run.id not in (other.id for other in call.voided):
+        call = evolve(call, voided=(*call.voided, run))
     outcome = NotExecuted(NotExecutedReason.PROVED_ABSENT, evidence, retryable=True)
     facts = (("evidence", evidence), ("retry_safe", "yes" if retry_safe else ""))
     if stopping(state, call) or call.registered:
@@ -199,6 +202,7 @@ def conclude_absent(state: State, call: Call, unknown: EffectUnknown, evidence: 
         unknown,
         transition=why(Because.INSPECTED_ABSENT, *facts),
         proved_absent=evidence or "absent",
+        rechecked=False,
         live=False,
         cancel=None,
     )

@@ -15,7 +15,7 @@ from agentcore.events import (
     TimerFired,
 )
 from agentcore.limits import allows
-from agentcore.messages import DenialCase, DeniedCall, InvalidCall, InvalidReason, digest
+from agentcore.messages import DenialCase, DeniedCall, InvalidCall, InvalidReason, NotExecutedReason, digest
 from agentcore.outstanding import reviewee
 from agentcore.rejections import Blame, RejectionCode
 from agentcore.states import (
@@ -36,10 +36,12 @@ Decision = PolicyAllowed | PolicyAsked | PolicyBlocked | ArgumentsRefused
 Answer = ApprovalGranted | ApprovalDenied
 
 
-def misdirected(state: State, call: Call, event: Decision | Answer, number: int) -> Refused | None:
+def misdirected(state: State, call: Call, event: Decision | Answer, number: int) -> Ignored | Refused | None:
     """Check that a decision answers the question that is open; ``None`` if it does."""
     wanted, given = (state.epoch, number), (event.epoch, event.attempt)
     name = f"{call.call_id}#{event.epoch}.{event.attempt}"
+    if _told(event) in call.heard:
+        return Ignored("repeats-what-was-decided")
     if given < wanted:
         return stale(RejectionCode.STALE_ATTEMPT, name)
     batch = state.batch
@@ -47,6 +49,16 @@ def misdirected(state: State, call: Call, event: Decision | Answer, number: int)
     if given > wanted or not current:
         return Refused(RejectionCode.FOREIGN_ATTEMPT, Blame.WORLD, name)
     return None
+
+
+def _told(event: Decision | Answer) -> str:
+    """Return a digest of a decision without its time, to know it again (R-245)."""
+    return digest(repr(evolve(event, at=0)))
+
+
+def _hearing(call: Call, event: Decision | Answer) -> Call:
+    """Note that a decision was taken."""
+    return evolve(call, heard=(*call.heard, _told(event)))
 
 
 def _unfaithful(event: PolicyAllowed | PolicyAsked | ApprovalGranted) -> Refused | None:
@@ -58,10 +70,11 @@ def _unfaithful(event: PolicyAllowed | PolicyAsked | ApprovalGranted) -> Refused
     )
 
 
-def allow(state: State, call: Call, event: PolicyAllowed) -> Call | Refused:
+def allow(state: State, call: Call, event: PolicyAllowed) -> Call | Ignored | Refused:
     """Let the call run with exactly these arguments."""
     if refused := misdirected(state, call, event, call.tries.reviews) or _unfaithful(event):
         return refused
+    call = _hearing(call, event)
     transition = why(Because.POLICY_ALLOWED, ("rule", event.rule), ("digest", event.digest))
     return _ready(state, call, event.arguments, event.digest, Ready(transition), rule=event.rule)
 
@@ -70,10 +83,11 @@ def _ready(state: State, call: Call, arguments: str, sealed: str, ready: Ready, 
     return evolve(call, state=ready, arguments=arguments, digest=sealed, rule=rule, reviewed_in=state.epoch)
 
 
-def ask_person(state: State, call: Call, event: PolicyAsked) -> Call | Refused:
+def ask_person(state: State, call: Call, event: PolicyAsked) -> Call | Ignored | Refused:
     """Ask a person, unless one has allowed exactly these arguments; a question asked before keeps its due time."""
     if refused := misdirected(state, call, event, call.tries.reviews) or _unfaithful(event):
         return refused
+    call = _hearing(call, event)
     if call.grant is not None and call.grant.digest == event.digest:
         transition = why(Because.GRANT_STANDS, ("by", call.grant.by), ("digest", event.digest))
         return _ready(state, call, event.arguments, event.digest, Ready(transition), rule=event.rule)
@@ -93,10 +107,11 @@ def ask_person(state: State, call: Call, event: PolicyAsked) -> Call | Refused:
     )
 
 
-def block(state: State, call: Call, event: PolicyBlocked) -> Call | Refused:
+def block(state: State, call: Call, event: PolicyBlocked) -> Call | Ignored | Refused:
     """Deny the call by a rule; a fault of the policy denies too, it never allows."""
     if refused := misdirected(state, call, event, call.tries.reviews):
         return refused
+    call = _hearing(call, event)
     case = DenialCase.DANGEROUS if event.dangerous else DenialCase.STATIC
     facts = (("rule", event.rule), ("reason", event.reason))
     return _deny(state, call, DeniedCall(case, event.rule, event.reason), Because.POLICY_BLOCKED, *facts)
@@ -105,32 +120,33 @@ def block(state: State, call: Call, event: PolicyBlocked) -> Call | Refused:
 def _deny(state: State, call: Call, outcome: DeniedCall, because: Because, *facts: tuple[str, object]) -> Call:
     """Settle a refusal; one that comes after an execution is a permission that is gone."""
     if call.tries.executions and call.contract.pure:
-        return permission_gone(state, call, *facts)
+        return permission_gone(state, call, NotExecutedReason.PERMISSION_GONE, outcome.reason)
     return settle_denying(state, call, outcome, because, *facts)
 
 
-def refuse_arguments(state: State, call: Call, event: ArgumentsRefused) -> Call | Refused:
+def refuse_arguments(state: State, call: Call, event: ArgumentsRefused) -> Call | Ignored | Refused:
     """Settle the call as invalid; the model is told which argument, what was found and what was expected."""
     if refused := misdirected(state, call, event, call.tries.reviews):
         return refused
+    call = _hearing(call, event)
     if call.tries.executions:
-        return permission_gone(state, call, ("problem", event.problem))
+        return permission_gone(state, call, NotExecutedReason.PERMISSION_GONE, event.problem)
     outcome = InvalidCall(InvalidReason.ARGUMENTS_REFUSED, event.problem)
     return settle(call, outcome, Because.ARGUMENTS_REFUSED, ("problem", event.problem))
 
 
-def grant(state: State, call: Call, event: ApprovalGranted) -> Call | Refused:
+def grant(state: State, call: Call, event: ApprovalGranted) -> Call | Ignored | Refused:
     """Take a person's permission; one for other arguments sends the call back to review, a bounded number of times."""
     if refused := misdirected(state, call, event, call.tries.questions) or _unfaithful(event):
         return refused
     facts = (("by", event.by), ("digest", event.digest))
-    given = evolve(call, grant=Grant(event.digest, event.by))
+    given = evolve(_hearing(call, event), grant=Grant(event.digest, event.by))
     if event.digest == call.digest:
         ready = Ready(why(Because.APPROVAL_GRANTED, *facts))
         return _ready(state, given, call.arguments, call.digest, ready, rule=call.rule)
     if not allows(state.config.limits.changed_grants, call.tries.changes_used):
         outcome = DeniedCall(DenialCase.UNANSWERED, call.rule, "the arguments were changed too often", event.by)
-        return settle_denying(state, call, outcome, Because.APPROVAL_DENIED, *facts)
+        return settle_denying(state, given, outcome, Because.APPROVAL_DENIED, *facts)
     tries = evolve(call.tries, reviews=call.tries.reviews + 1, changes_used=call.tries.changes_used + 1)
     proposed = Proposed(why(Because.GRANT_CHANGED, *facts))
     return evolve(
@@ -142,10 +158,11 @@ _CASES = {DenialKind.EXPIRED: DenialCase.UNANSWERED, DenialKind.NOBODY: DenialCa
 _REASONS = {DenialKind.EXPIRED: "the question expired", DenialKind.NOBODY: "nobody was there to ask"}
 
 
-def deny(state: State, call: Call, event: ApprovalDenied) -> Call | Refused:
+def deny(state: State, call: Call, event: ApprovalDenied) -> Call | Ignored | Refused:
     """Take a person's refusal, or that nobody answered."""
     if refused := misdirected(state, call, event, call.tries.questions):
         return refused
+    call = _hearing(call, event)
     refused_case = DenialCase.FEEDBACK if event.feedback else DenialCase.REFUSED
     case = _CASES.get(event.kind, refused_case)
     reason = _REASONS.get(event.kind) or event.feedback or "the user refused"
@@ -161,13 +178,6 @@ def expire(state: State, call: Call, _event: TimerFired) -> Call:
 
 def decided_already(_state: State, call: Call, event: Decision | Answer) -> Ignored | Refused:
     """Judge a decision about a call that is decided: the same one again is ignored, another one refused."""
-    name = f"{call.call_id}#{event.epoch}.{event.attempt}"
-    if isinstance(event, PolicyAllowed | PolicyAsked) and (event.epoch, event.attempt) == (
-        call.reviewed_in,
-        call.tries.reviews,
-    ):
-        same = event.digest == call.digest and event.arguments == call.arguments
-        return Ignored("repeats-what-was-decided") if same else stale(RejectionCode.ALREADY_DECIDED, name)
-    if isinstance(event, ApprovalGranted) and call.grant == Grant(event.digest, event.by):
+    if _told(event) in call.heard:
         return Ignored("repeats-what-was-decided")
-    return stale(RejectionCode.ALREADY_DECIDED, name)
+    return stale(RejectionCode.ALREADY_DECIDED, f"{call.call_id}#{event.epoch}.{event.attempt}")

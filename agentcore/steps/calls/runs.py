@@ -59,6 +59,7 @@ from agentcore.steps.calls.moves import (
     suspect,
     suspect_running,
 )
+from agentcore.steps.results import describe
 from agentcore.steps.verdicts import Ignored, Refused, stale
 
 Report = (
@@ -138,7 +139,7 @@ def start(state: State, call: Call, event: ToolStarted) -> Call | Ignored | Refu
         repeated = event.handle == run.handle
         return Ignored("already-started") if repeated else stale(RejectionCode.ALREADY_STARTED, call.call_id)
     return _with_run(
-        call, evolve(run, started=True, handle=event.handle), Because.TOOL_STARTED, ("handle", event.handle)
+        state, call, evolve(run, started=True, handle=event.handle), Because.TOOL_STARTED, ("handle", event.handle)
     )
 
 
@@ -153,45 +154,51 @@ def progress(state: State, call: Call, event: ToolProgressed) -> Call | Ignored 
         return Ignored("observations-used-up")
     call = evolve(call, tries=evolve(call.tries, observations_used=call.tries.observations_used + 1))
     observed = evolve(run, observation=event.observation)
-    return _with_run(call, observed, Because.TOOL_PROGRESSED, ("observation", event.observation))
+    return _with_run(state, call, observed, Because.TOOL_PROGRESSED, ("observation", event.observation))
 
 
-def _with_run(call: Call, run: Run, because: Because, *facts: tuple[str, object]) -> Call:
-    """Change what is known of the running attempt, not where the call stands."""
-    state = call.state
-    if not isinstance(state, Executing | CancellationRequested | EffectUnknown):
+def _with_run(state: State, call: Call, run: Run, because: Because, *facts: tuple[str, object]) -> Call:
+    """Change what is known of the running attempt, not where the call stands.
+
+    A sign of life of an attempt that was proved absent contradicts the proof: it is looked into again.
+    """
+    present = call.state
+    if isinstance(present, EffectUnknown) and present.proved_absent is not None:
+        contradicted = (*facts, ("contradicts", present.proved_absent))
+        return suspect(state, call, run, because, *contradicted, resumed=present.resumed)
+    if not isinstance(present, Executing | CancellationRequested | EffectUnknown):
         return call
-    return evolve(call, state=evolve(state, run=run, transition=why(because, *facts)))
+    return evolve(call, state=evolve(present, run=run, transition=why(because, *facts)))
 
 
 def succeed(state: State, call: Call, event: ToolSucceeded | TaskSettled) -> Call | Ignored | Refused:
     """Settle by a success: the attempt's own, any of a keyed call, an earlier one's before a newer started."""
     relation, run = relate(state, call, event)
-    because = _SETTLED_BY[type(event)]
     if isinstance(event, TaskSettled):
         if not call.contract.detached:
             return Refused(RejectionCode.NOT_DETACHED, Blame.WORLD, call.call_id)
-        if relation is Relation.OWN and not event.succeeded:
-            return settle_denying(state, call, _outcome(call, event, ProvedBy.ATTEMPT), because)
-    if relation is Relation.OWN:
-        return settle(
-            call, _outcome(call, event, ProvedBy.ATTEMPT), because, ("duration_ms", getattr(event, "duration_ms", None))
-        )
+        if not event.succeeded:
+            return _ended(state, call, event, (("result", event.result),))
     if run is None:
         return _wrong_attempt(call, event, relation)
-    return _earlier_success(call, event, run, relation)
+    if relation is Relation.OWN:
+        outcome = _outcome(call, event, ProvedBy.ATTEMPT)
+        return settle(call, outcome, _SETTLED_BY[type(event)], ("contradicts", _contradicted(call, run)))
+    return _earlier_success(call, event, run)
 
 
-def _earlier_success(
-    call: Call, event: ToolSucceeded | TaskSettled, run: Run, relation: Relation
-) -> Call | Ignored | Refused:
+def _contradicted(call: Call, run: Run) -> str:
+    """Say that an attempt which now reports a deed had been declared absent (D-8)."""
+    return "it was declared absent" if run.id in (other.id for other in call.voided) else ""
+
+
+def _earlier_success(call: Call, event: ToolSucceeded | TaskSettled, run: Run) -> Call | Ignored | Refused:
     name = f"{call.call_id}#{event.epoch}.{event.attempt}"
     newer_started = isinstance(call.state, RUNNING) and not isinstance(call.state, Released)
-    succeeded = not isinstance(event, TaskSettled) or event.succeeded
-    if succeeded and (call.contract.effect is Effect.KEYED or not newer_started):
-        contradicts = "it was declared absent" if relation is Relation.VOIDED else ""
+    if call.contract.effect is Effect.KEYED or not newer_started:
         outcome = _outcome(call, event, ProvedBy.EARLIER_ATTEMPT)
-        return settle(call, outcome, Because.EARLIER_ATTEMPT_REPORTED, ("contradicts", contradicts), run=run)
+        contradicts = ("contradicts", _contradicted(call, run))
+        return settle(call, outcome, Because.EARLIER_ATTEMPT_REPORTED, contradicts, run=run)
     if isinstance(call.state, EffectUnknown):
         return _report(call, call.state, LateReport(*run.id, event.result))
     return stale(RejectionCode.EARLIER_ATTEMPT_ACTED, name, "An earlier attempt acted too; there may be two deeds.")
@@ -226,22 +233,35 @@ def cancelled(state: State, call: Call, event: ToolCancelled) -> Call | Ignored 
     return _attempt_ended(state, call, run, Because.CANCEL_UNPROVED, (("effect", event.effect.value),))
 
 
-def _ended(state: State, call: Call, event: ToolFailed | ToolCancelled, facts: Facts) -> Call | Ignored | Refused:
+def _ended(
+    state: State, call: Call, event: ToolFailed | ToolCancelled | TaskSettled, facts: Facts
+) -> Call | Ignored | Refused:
     """Settle by a proved end: the present attempt's, or an earlier one's before a newer started."""
     relation, run = relate(state, call, event)
-    because = _SETTLED_BY[type(event)]
-    if relation is Relation.OWN:
-        by, spoken = ProvedBy.ATTEMPT, call
-    elif relation is Relation.EARLIER and run is not None and not isinstance(call.state, RUNNING):
-        # (1) keyed attempt 1 lost, (2) attempt 2 not released yet, (3) attempt 1 reports its end.
-        by, because = ProvedBy.EARLIER_ATTEMPT, Because.EARLIER_ATTEMPT_REPORTED
-        spoken = evolve(call, unproved=tuple(other for other in call.unproved if other is not run))
-    else:
+    if run is None:
         return _wrong_attempt(call, event, relation)
+    if relation is Relation.OWN:
+        return _settle_end(state, call, event, run, by=ProvedBy.ATTEMPT, facts=facts)
+    spoken = evolve(call, unproved=tuple(other for other in call.unproved if other is not run))
+    if not isinstance(call.state, RUNNING) or isinstance(call.state, Released):
+        # (1) keyed attempt 1 lost, (2) attempt 2 not started yet, (3) attempt 1 reports its end.
+        return _settle_end(state, spoken, event, run, by=ProvedBy.EARLIER_ATTEMPT, facts=facts)
+    if isinstance(call.state, EffectUnknown):
+        said = describe(_outcome(call, event, ProvedBy.EARLIER_ATTEMPT))
+        return _report(spoken, call.state, LateReport(*run.id, said))
+    if isinstance(event, ToolCancelled) and event.effect is EffectSeen.DONE:
+        return stale(RejectionCode.EARLIER_ATTEMPT_ACTED, f"{call.call_id}#{event.epoch}.{event.attempt}")
+    return _wrong_attempt(call, event, relation)
+
+
+def _settle_end(
+    state: State, call: Call, event: ToolFailed | ToolCancelled | TaskSettled, run: Run, *, by: ProvedBy, facts: Facts
+) -> Call:
+    because = _SETTLED_BY[type(event)] if by is ProvedBy.ATTEMPT else Because.EARLIER_ATTEMPT_REPORTED
     outcome = _outcome(call, event, by)
     if isinstance(outcome, CancelledCall) and outcome.effect is EffectSeen.DONE:
-        return settle(spoken, outcome, because, *facts, run=run)
-    return settle_denying(state, spoken, outcome, because, *facts, run=run)
+        return settle(call, outcome, because, *facts, run=run)
+    return settle_denying(state, call, outcome, because, *facts, run=run)
 
 
 def lost(state: State, call: Call, event: ToolLost) -> Call | Ignored | Refused:
@@ -286,7 +306,7 @@ def detach(state: State, call: Call, event: TaskStarted) -> Call | Ignored | Ref
         repeated = event.handle == run.handle
         return Ignored("already-started") if repeated else stale(RejectionCode.ALREADY_STARTED, call.call_id)
     known = evolve(run, started=True, handle=event.handle)
-    return evolve(_with_run(call, known, Because.TASK_STARTED, ("handle", event.handle)), registered=True)
+    return evolve(_with_run(state, call, known, Because.TASK_STARTED, ("handle", event.handle)), registered=True)
 
 
 def pass_deadline(state: State, call: Call, _event: TimerFired) -> Call:
@@ -315,11 +335,14 @@ def repeat(state: State, call: Call, event: Report) -> Call | Ignored | Refused:
         return _wrong_attempt(call, event, relation)
     if isinstance(event, ToolSucceeded | ToolFailed | ToolCancelled | TaskSettled) and _agrees(call, settled, event):
         return Ignored("repeats-what-was-settled")
-    absent = isinstance(settled.outcome, NotExecuted) and settled.outcome.reason is NotExecutedReason.PROVED_ABSENT
-    if absent and isinstance(event, ToolSucceeded):
+    absent = isinstance(settled.outcome, NotExecuted) and settled.outcome.reason in _ABSENT
+    if absent and (isinstance(event, ToolSucceeded) or (isinstance(event, TaskSettled) and event.succeeded)):
         advice = "It was declared absent, and says that it acted."
         return Refused(RejectionCode.CONTRADICTS_ABSENCE, Blame.WORLD, call.call_id, advice)
     return stale(RejectionCode.ALREADY_SETTLED, call.call_id)
+
+
+_ABSENT = (NotExecutedReason.PROVED_ABSENT, NotExecutedReason.PERSON_SAYS)
 
 
 def _agrees(call: Call, settled: Settled, event: ToolSucceeded | ToolFailed | ToolCancelled | TaskSettled) -> bool:

@@ -161,7 +161,7 @@ def resume_unknown(state: State, call: Call, _event: SessionResumed) -> Call | I
     if not isinstance(unknown, EffectUnknown):
         return Ignored("not-unknown")
     run = unknown.run if unknown.run.covered_at is not None else evolve(unknown.run, covered_at=state.at)
-    kept = evolve(unknown, run=run, live=False, cancel=None)
+    kept = evolve(unknown, run=run, live=False, cancel=None, rechecked=False)
     if unknown.proved_absent is not None:
         return evolve(call, state=kept)
     if unknown.inquiry.resume_at is not None and not quiet(state):

@@ -130,7 +130,7 @@ def test_an_imported_history_is_nobodys_deed():
     session = Session()
     result = ToolResult("", "p1", "look", "seen", Succeeded("seen"))
     asked = AssistantMessage("", 0, 0, (call_part("look", provider_id="p1"),))
-    said = UserMessage("i1", MessageSource.IMPORTED, (TextPart("hi"),))
+    said = UserMessage("i1", MessageSource.PROMPT, (TextPart("hi"),))
     session.feed(e.HistoryImported(at=session.tick(), messages=(said, asked, ToolMessage("", (result,)))))
     assert len(session.state.history) == 3
     assert records(session) == []
