@@ -17,7 +17,7 @@ NOW = 1_700_000_000_000
 """What the clock of every run shows, in milliseconds."""
 
 
-def view_of(*messages, instructions="", summary="", tools=(), settings=ModelSettings()) -> RequestView:  # noqa: B008 - frozen
+def view_of(*messages, instructions="", summary="", tools=(), settings=ModelSettings()) -> RequestView:  # noqa: B008 - settings are frozen
     """What a request is built from."""
     return RequestView("1.1", instructions, summary, messages, tools, settings)
 

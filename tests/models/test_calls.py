@@ -133,3 +133,14 @@ def test_what_a_provider_puts_beside_a_call_is_kept_verbatim():
     signed = piece(0, "a", "weather", TOKYO, extra_content={"google": {"thought_signature": "SIG=="}})
     _, outcome = wire.decode(events(chunk({"tool_calls": [signed]}), chunk({}, "tool_calls")))
     assert json.loads(outcome.parts[0].metadata) == {"extra_content": {"google": {"thought_signature": "SIG=="}}}
+
+
+def test_a_minted_id_avoids_the_ids_of_the_provider():
+    def ids(own: str) -> list[str]:
+        pieces = [piece(0, None, "now", "{}"), piece(1, own, "now", "[]")]
+        _, outcome = wire.decode(events(chunk({"tool_calls": pieces}), chunk({}, "tool_calls")))
+        return wire.told(outcome.parts)["ids"]
+
+    usual = ids("x")[0]
+    assert ids(usual)[0] != usual
+    assert len(set(ids(usual))) == 2

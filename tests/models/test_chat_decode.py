@@ -350,3 +350,32 @@ def test_what_was_shown_before_a_fault_in_the_same_bytes_is_still_shown():
     shown, outcome = wire.decode([b"".join(events(chunk({"content": "hi"}), {"error": "boom"}))])
     assert shown == {"TextDelta": "hi"}
     assert isinstance(outcome, Failure)
+
+
+def test_a_content_list_may_hold_thinking_as_text_and_things_nobody_knows():
+    content = ["x", 7, {"type": "new"}, {"thinking": "mm"}, {"thinking": [None, {"text": "m"}]}, {"text": "hi"}]
+    outcome = reply(chunk({"content": content}), chunk({"content": 7, "images": [7, {}, {"image_url": "x"}]}), STOP)
+    assert wire.told(outcome.parts)["reasoning"] == "mmm"
+    assert wire.told(outcome.parts)["text"] == "hi"
+
+
+def test_a_whole_message_at_the_end_fills_in_only_what_was_not_told():
+    whole = {"content": "hi", "reasoning": "mm", "refusal": "no", "images": [{"image_url": {"url": "https://x"}}]}
+    last = {"choices": [{"index": 0, "delta": {}, "message": whole, "finish_reason": "stop"}]}
+    told = reply(chunk(whole), last)
+    assert told.parts == reply(chunk(whole), STOP).parts
+    assert reply(last).parts == told.parts
+
+
+def test_metadata_that_is_no_json_is_not_kept():
+    outcome = reply(chunk({"content": "hi", "reasoning_details": [{"index": 0, "x": float("nan")}]}), STOP)
+    assert outcome.parts == (ReasoningPart(""), TextPart("hi"))
+
+
+@pytest.mark.parametrize("size", [1, 10**9])
+def test_nothing_is_read_after_the_terminator_or_a_fault(size):
+    after = events(chunk({"content": "more"}))
+    for end in (b"data: [DONE]\n\n", b'data: {"error":"boom"}\n\n'):
+        pieces = [*events(chunk({"content": "hi"}, "stop"), done=False), end, *after]
+        shown, _ = wire.decode(wire.cut(b"".join(pieces), size))
+        assert shown == {"TextDelta": "hi"}
