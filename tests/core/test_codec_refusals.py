@@ -112,7 +112,7 @@ def test_an_event_is_read_exactly_or_not_at_all(path, value, where, problem):
         (("phase", "transition", "because"), "luck", "$.phase.transition.because", "found 'luck'"),
         (("config", "policy", "denied_static"), "ignore", "$.config.policy.denied_static", "return_error, stop_turn"),
         (("config", "limits", "steps"), -1, "$.config.limits", "limits.steps is -1: expected a whole number"),
-        (("config", "limits", "max_parallel"), 0, "$.config.limits", "of at least 1"),
+        (("config", "limits", "max_parallel"), 0, "$.config.limits", "limits.max_parallel is 0"),
     ],
 )
 def test_a_state_is_read_exactly_or_not_at_all(path, value, where, problem):

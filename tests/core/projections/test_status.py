@@ -254,6 +254,15 @@ def test_an_unknown_that_is_proved_absent_is_not_unresolved():
     assert (status.ui, status.unresolved) == (UiStatus.CHECKING, ())
 
 
+def test_looking_again_at_a_proved_absence_asks_a_person_and_leaves_it_resolved():
+    session = Session().prompt().call("pay", "pay").allow("1.1.0", "1.1.1").all_saved().lose("1.1.0")
+    found = {"finding": e.Finding.NOT_EXECUTED, "conclusive": True, "by": "ann"}
+    session.answer(session.waiting(c.InspectEffect, "1.1.0"), e.EffectInspected, **found)
+    assert (word(session), ui_status(session.state).unresolved) == (UiStatus.RUNNING_TOOL, ())
+    session.feed(e.InspectionRequested(at=session.tick(), call_id="1.1.0"))
+    assert (word(session), ui_status(session.state).unresolved) == (UiStatus.WAITING_FOR_PERSON, ())
+
+
 @pytest.mark.req("R-183", "R-184", "R-038")
 def test_no_status_word_stands_in_a_checkpoint():
     session = Session().run("pay").lose()
