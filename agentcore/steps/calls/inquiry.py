@@ -33,7 +33,16 @@ from agentcore.messages import (
 )
 from agentcore.policy import Effect
 from agentcore.rejections import Blame, RejectionCode
-from agentcore.states import Because, Call, EffectUnknown, Inquiry, Settled, State
+from agentcore.states import (
+    Because,
+    Call,
+    CancellationRequested,
+    EffectUnknown,
+    Executing,
+    Inquiry,
+    Settled,
+    State,
+)
 from agentcore.steps.base import quiet, stopping, why
 from agentcore.steps.calls.moves import (
     Facts,
@@ -147,20 +156,32 @@ def _settles_at(call: Call, unknown: EffectUnknown) -> int:
 
 
 def request_inspection(state: State, call: Call, _event: InspectionRequested) -> Call | Refused:
-    """Look now because somebody asks for it; the inspection in flight becomes stale, the bound stays untouched."""
-    unknown = call.state
+    """Look now because somebody asks for it; the inspection in flight becomes stale, the bound stays untouched.
+
+    A task that still runs in the background can be looked into as well: its execution stays ordered meanwhile.
+    """
+    present = call.state
     program = call.contract.programs_inspect and state.config.tool(call.name) is not None and not call.unproved
     by = Inspector.PROGRAM if program else Inspector.PERSON
     number = call.tries.inspections + 1
     inquiry = Inquiry(by, number, ordered_at=state.at)
     asked = evolve(call, tries=evolve(call.tries, inspections=number))
     transition = why(Because.INSPECTION_REQUESTED, ("asked", by.value))
-    if isinstance(unknown, EffectUnknown):
-        proved = unknown.proved_absent is not None
-        return evolve(asked, state=evolve(unknown, transition=transition, inquiry=inquiry, rechecked=proved))
-    if isinstance(unknown, Settled) and unknown.run is not None and call.registered and is_open(unknown.outcome):
-        return evolve(asked, state=EffectUnknown(transition, unknown.run, inquiry))
+    if isinstance(present, EffectUnknown):
+        proved = present.proved_absent is not None
+        return evolve(asked, state=evolve(present, transition=transition, inquiry=inquiry, rechecked=proved))
+    if call.registered and isinstance(present, Executing):
+        return evolve(asked, state=EffectUnknown(transition, present.run, inquiry, live=True))
+    if call.registered and isinstance(present, CancellationRequested):
+        return evolve(asked, state=EffectUnknown(transition, present.run, inquiry, live=True, cancel=present.cancel))
+    if is_entry(call) and isinstance(present, Settled) and present.run is not None:
+        return evolve(asked, state=EffectUnknown(transition, present.run, inquiry))
     return _not_unknown(call)
+
+
+def is_entry(call: Call) -> bool:
+    """Say whether this is a register entry of which it is not known what became."""
+    return call.registered and not (isinstance(call.state, Settled) and not is_open(call.state.outcome))
 
 
 def _not_unknown(call: Call) -> Refused:
@@ -198,8 +219,7 @@ def refuse_retry(_state: State, call: Call, _event: RetryRequested) -> Refused:
 def resolve(state: State, call: Call, event: EffectResolved) -> Call | Ignored | Refused:
     """Take a person's word; an inspection in flight becomes stale."""
     current = call.state
-    entry = isinstance(current, Settled) and call.registered and is_open(current.outcome)
-    if not isinstance(current, EffectUnknown) and not entry:
+    if not isinstance(current, EffectUnknown) and not is_entry(call):
         if isinstance(current, Settled):
             return stale(RejectionCode.ALREADY_SETTLED, call.call_id)
         return _not_unknown(call)
@@ -213,7 +233,7 @@ def resolve(state: State, call: Call, event: EffectResolved) -> Call | Ignored |
             return settle(call, failed, Because.PERSON_RESOLVED, *facts)
         case Resolution.NOT_EXECUTED:
             return _resolve_absent(state, call, event, facts)
-        case Resolution.ABANDONED if entry:
+        case Resolution.ABANDONED if isinstance(current, Settled):
             return Ignored("already-given-up")
         case Resolution.ABANDONED:
             return settle(call, Abandoned(event.by), Because.PERSON_RESOLVED, *facts)
