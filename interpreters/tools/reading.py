@@ -5,8 +5,9 @@ The search takes plain text, or a regular expression of the kind that cannot be 
 
 from __future__ import annotations
 
+import contextlib
 import fnmatch
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Annotated
 
 import attrs
@@ -115,43 +116,61 @@ class _Named:
 
 
 def _below(root: Root, parts: tuple[str, ...], *, recursive: bool) -> Iterator[_Named]:
-    """Walk in order of names; what disappears or cannot be opened on the way is passed over."""
+    """Walk in order of names, and say so where there is too much of it.
+
+    What disappears or cannot be opened on the way is passed over.
+    """
+    waiting = [iter(_entries(root, parts))]
+    walked = 0
+    while waiting:
+        named = next(waiting[-1], None)
+        if named is None:
+            waiting.pop()
+            continue
+        walked += 1
+        if walked > _WALKED_MAX:
+            yield _Named((f"[stopped after {_WALKED_MAX} names: take a directory below]",), _CUT)
+            return
+        yield named
+        if recursive and named.kind == "directory":
+            with contextlib.suppress(ToolError, OSError):
+                waiting.append(iter(_entries(root, named.parts)))
+
+
+def _entries(root: Root, parts: tuple[str, ...]) -> list[_Named]:
     with root.directory(parts) as descriptor:
         entries = osio.entries(descriptor)
-    for entry in entries:
-        if not parts and entry.name == RESERVED:
-            continue
-        named = _Named((*parts, entry.name), entry.kind)
-        yield named
-        if recursive and entry.kind == "directory":
-            yield from _readable(root, named.parts)
-
-
-def _readable(root: Root, parts: tuple[str, ...]) -> Iterator[_Named]:
-    try:
-        yield from _below(root, parts, recursive=True)
-    except (ToolError, OSError):
-        return
+    return [_Named((*parts, entry.name), entry.kind) for entry in entries if parts or entry.name != RESERVED]
 
 
 def _list(root: Root, path: str, pattern: str, *, recursive: bool) -> str:
     parts = root.parts(path)
-    shown, more = [], 0
-    for walked, named in enumerate(_below(root, parts, recursive=recursive)):
-        if walked >= _WALKED_MAX:
-            shown.append(f"[stopped after {_WALKED_MAX} names: list a directory below, or use a pattern]")
-            break
-        if fnmatch.fnmatchcase("/".join(named.parts[len(parts) :]), pattern):
-            if len(shown) < LISTED_MAX:
-                shown.append(named.path + _MARKS[named.kind])
-            else:
-                more += 1
+    shown: list[str] = []
+    more = 0
+    for named in _below(root, parts, recursive=recursive):
+        if named.kind != _CUT and not _fits(named, parts, pattern):
+            continue
+        if len(shown) < LISTED_MAX or named.kind == _CUT:
+            shown.append(named.path + _MARKS[named.kind])
+        else:
+            more += 1
     if more:
         shown.append(f"[and {more} more: list a directory below, or use a pattern]")
     return "\n".join(shown) or "[nothing]"
 
 
-_MARKS = {"file": "", "directory": "/", "link": " -> (symbolic link)", "other": " (not a file)"}
+def _fits(named: _Named, below: tuple[str, ...], pattern: str) -> bool:
+    return fnmatch.fnmatchcase("/".join(named.parts[len(below) :]), pattern)
+
+
+_CUT = "cut"
+_MARKS: Mapping[str, str] = {
+    "file": "",
+    "directory": "/",
+    "link": " -> (symbolic link)",
+    "other": " (not a file)",
+    _CUT: "",
+}
 
 
 def _matcher(text: str, *, regex: bool, ignore_case: bool) -> Callable[[str], bool]:
@@ -169,35 +188,34 @@ def _matcher(text: str, *, regex: bool, ignore_case: bool) -> Callable[[str], bo
 def _search(context: ToolContext, root: Root, path: str, pattern: str, matches: Callable[[str], bool]) -> str:
     found: list[str] = []
     skipped = 0
-    for parts in _files(root, root.parts(path), pattern):
-        if context.cancel_requested:
+    for named in _files(root, root.parts(path), pattern):
+        if context.cancel_requested or len(found) > FOUND_MAX:
             break
+        if named.kind == _CUT:
+            found.append(named.path)
+            continue
         try:
-            with root.file(parts) as descriptor:
+            with root.file(named.parts) as descriptor:
                 text = text_in(descriptor, SEARCHED_BYTES_MAX)
         except (ToolError, OSError):
             skipped += 1
             continue
-        name = "/".join(parts)
         lines = enumerate(text.split("\n"), 1)
-        found += [f"{name}:{at}: {shortened(line, _LINE_MAX)}" for at, line in lines if matches(line)]
-        if len(found) > FOUND_MAX:
-            found[FOUND_MAX:] = [f"[more than {FOUND_MAX} lines: search a smaller part, or for something rarer]"]
-            break
+        found += [f"{named.path}:{at}: {shortened(line, _LINE_MAX)}" for at, line in lines if matches(line)]
+    if len(found) > FOUND_MAX:
+        found[FOUND_MAX:] = [f"[more than {FOUND_MAX} lines: search a smaller part, or for something rarer]"]
     if skipped:
         found.append(f"[{skipped} files left out: not text, too large, or not readable]")
     return "\n".join(found) or "[nothing found]"
 
 
-def _files(root: Root, parts: tuple[str, ...], pattern: str) -> Iterator[tuple[str, ...]]:
+def _files(root: Root, parts: tuple[str, ...], pattern: str) -> Iterator[_Named]:
     if parts:
         with root.directory(parts[:-1]) as inside:
-            entry = next((each for each in osio.entries(inside) if each.name == parts[-1]), None)
-        if entry is not None and entry.kind == "file":
-            yield parts
+            kind = next((each.kind for each in osio.entries(inside) if each.name == parts[-1]), "")
+        if kind == "file":
+            yield _Named(parts, kind)
             return
-    for walked, named in enumerate(_below(root, parts, recursive=True)):
-        if walked >= _WALKED_MAX:
-            return
-        if named.kind == "file" and fnmatch.fnmatchcase("/".join(named.parts[len(parts) :]), pattern):
-            yield named.parts
+    for named in _below(root, parts, recursive=True):
+        if named.kind == _CUT or (named.kind == "file" and _fits(named, parts, pattern)):
+            yield named

@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import difflib
 import errno
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 
 from interpreters.support import osio
@@ -109,7 +109,7 @@ class Root:
         return ToolError(f"{_path(parts)} cannot be opened as a {wanted}: {error.strerror}", kind="unreadable")
 
 
-_ARTICLES = {
+_ARTICLES: Mapping[str, str] = {
     "directory": "a directory",
     "link": "a symbolic link",
     "other": "a pipe, socket or device",

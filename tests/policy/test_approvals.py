@@ -214,6 +214,19 @@ async def test_at_a_real_terminal_that_hangs_up_there_is_nobody():
     assert event.kind is DenialKind.NOBODY
 
 
+async def test_at_a_terminal_that_is_ended_there_is_nobody(terminal):
+    person, program = terminal
+    lines = TerminalLines(program, lambda text: os.write(person, b"\x04") if "[y]es" in text else None)
+    event = await TerminalApprover(lines).ask("s", permission(), call())
+    assert event.kind is DenialKind.NOBODY
+
+
+async def test_questions_are_shown_on_standard_error(terminal, capsys):
+    lines = TerminalLines(terminal[1])
+    lines.write("shown\n")
+    assert capsys.readouterr() == ("", "shown\n")
+
+
 async def test_without_a_terminal_nobody_is_asked(monkeypatch):
     monkeypatch.setattr(os, "isatty", lambda descriptor: descriptor == 0)
     assert isinstance(terminal_approver(), Nobody)
@@ -275,6 +288,20 @@ async def test_a_program_resolves_an_effect_or_leaves_it_open():
     left = await ask_and(lambda question: question.leave_open(), about_effect)
     assert (resolved.resolution, resolved.retry) == (Resolution.NOT_EXECUTED, True)
     assert left.finding is Finding.UNAVAILABLE
+
+
+async def test_questions_come_one_after_the_other():
+    approver, tools = QueuedApprover(), []
+    async with anyio.create_task_group() as tasks:
+        for name in ("first", "second"):
+            tasks.start_soon(approver.ask, "s", permission(), call(name=name))
+            await anyio.wait_all_tasks_blocked()
+        async for question in approver:
+            tools.append(question.call.name)
+            assert question.deny()
+            if len(tools) == 2:
+                break
+    assert tools == ["first", "second"]
 
 
 async def test_only_the_first_answer_counts():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import enum
 import json
-from typing import Annotated
+from typing import Annotated, Any
 
 import pytest
 
@@ -103,6 +103,15 @@ def test_a_sphinx_docstring_describes_parameters_too():
 
     assert schema_of(shout)["properties"]["words"]["description"] == "what to shout"
     assert shout.contract.description == "Shout."
+
+
+def test_a_default_that_json_cannot_hold_is_not_told():
+    @tool
+    def guess(number: Any = dataclasses.MISSING) -> str:
+        """Guess."""
+        return str(number)
+
+    assert schema_of(guess)["properties"] == {"number": {}}
 
 
 def test_the_context_is_never_an_argument_of_the_model():

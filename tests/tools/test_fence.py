@@ -97,14 +97,17 @@ def test_a_paused_writer_that_wakes_up_after_it_was_voided_does_not_write(tmp_pa
     for point in range(1, kill_points(tmp_path) + 1):
         sink = sink_in(tmp_path / str(point))
         writer = start(sink.parent, 1, point)
-        os.waitid(os.P_PID, writer.pid, os.WSTOPPED)
-        answer = inspect(sink.parent, 1)
-        found.append(answer.finding)
-        if answer.finding is Finding.NOT_EXECUTED:
-            assert answer.conclusive, point
-            edit(sink.parent, 2)
-        os.kill(writer.pid, signal.SIGCONT)
-        status = writer.wait(60)
+        try:
+            os.waitid(os.P_PID, writer.pid, os.WSTOPPED)
+            answer = inspect(sink.parent, 1)
+            found.append(answer.finding)
+            if answer.finding is Finding.NOT_EXECUTED:
+                assert answer.conclusive, point
+                edit(sink.parent, 2)
+            writer.send_signal(signal.SIGCONT)
+            status = writer.wait(60)
+        finally:
+            writer.kill()
         assert status == (VOIDED if answer.finding is Finding.NOT_EXECUTED else EDITED), point
         assert sink.read_text() == "x|", point
     assert set(found) == {Finding.NOT_EXECUTED, Finding.STILL_RUNNING}
@@ -165,6 +168,16 @@ def test_a_file_that_is_neither_as_before_nor_as_it_was_to_be_proves_nothing(tmp
     assert inspect(tmp_path, 1) == answer
     with pytest.raises(ToolError, match="voided"):
         edit(tmp_path, 1)
+
+
+@pytest.mark.req("R-157")
+def test_an_attempt_that_died_behind_its_deed_is_found_by_what_the_file_holds(tmp_path, monkeypatch):
+    sink = unfinished(tmp_path, monkeypatch)
+    sink.write_text("x|")
+    answer = inspect(tmp_path, 1)
+    assert (answer.finding, answer.result) == (Finding.EXECUTED, "edited sink, 1 places")
+    sink.write_text("changed later")
+    assert inspect(tmp_path, 1).finding is Finding.EXECUTED
 
 
 def test_an_attempt_that_was_begun_is_not_begun_again_before_somebody_looked(tmp_path, monkeypatch):

@@ -7,10 +7,11 @@ import threading
 
 import pytest
 
-from agentcore.events import ToolFailed, ToolSucceeded
-from interpreters.tools import Toolbox, ToolContext, ToolError, file_tools
+from agentcore.events import Finding, ToolFailed, ToolSucceeded
+from interpreters.support import osio
+from interpreters.tools import Sink, Toolbox, ToolContext, ToolError, file_tools, reading, writing
 from interpreters.tools.reading import FOUND_MAX, LISTED_MAX, SEARCHED_BYTES_MAX
-from tests.tools.orders import SESSION, call_of, execute_order
+from tests.tools.orders import SESSION, call_of, execute_order, inspect_order
 
 
 @pytest.fixture
@@ -145,6 +146,50 @@ def test_too_many_findings_are_cut_and_that_is_said(use, root):
     assert lines[-1].startswith(f"[more than {FOUND_MAX} lines")
 
 
+def test_a_walk_without_end_is_stopped_and_that_is_said(use, monkeypatch):
+    monkeypatch.setattr(reading, "_WALKED_MAX", 2)
+    assert use("list_files") == "notes.md\npicture\n[stopped after 2 names: take a directory below]"
+    assert use("search_files", text="milk").split("\n")[1] == "[stopped after 2 names: take a directory below]"
+
+
+def test_a_search_for_nothing_is_refused(use):
+    with pytest.raises(ToolError, match="say what to look for"):
+        use("search_files", text="")
+
+
+@pytest.mark.req("R-175")
+def test_a_search_that_nobody_waits_for_any_more_ends(root):
+    class Told(Sink):
+        cancel_requested = True
+
+    search = next(each for each in file_tools(root) if each.name == "search_files")
+    assert search.function(ToolContext("s", "1.1.0", sink=Told()), text="milk") == "[nothing found]"
+
+
+def test_a_directory_that_cannot_be_read_is_passed_over(use, monkeypatch):
+    real = osio.entries
+
+    def guarded(descriptor):
+        found = real(descriptor)
+        if any(entry.name == "a.py" for entry in found):
+            raise PermissionError(13, "Permission denied")
+        return found
+
+    monkeypatch.setattr(osio, "entries", guarded)
+    assert use("list_files", recursive=True) == "notes.md\npicture\nsrc/"
+
+
+def test_a_tree_that_is_very_deep_is_walked(use, root):
+    at = root
+    for _ in range(60):
+        at /= "d" * 20
+    at.mkdir(parents=True)
+    (at / "deep.txt").write_text("needle")
+    assert use("search_files", text="needle").endswith(
+        "deep.txt:1: needle\n[1 files left out: not text, too large, or not readable]"
+    )
+
+
 def test_a_large_file_is_left_out_of_a_search_and_that_is_said(use, root):
     (root / "large").write_bytes(b"x" * (SEARCHED_BYTES_MAX + 1))
     assert use("search_files", text="x", path="large").startswith("[1 files left out")
@@ -225,6 +270,12 @@ def test_an_edit_that_says_nothing_is_refused(use, old, new):
         use("edit_file", path="notes.md", old=old, new=new)
 
 
+def test_a_file_that_is_too_large_is_not_edited(use, monkeypatch):
+    monkeypatch.setattr(writing, "EDITED_BYTES_MAX", 3)
+    with pytest.raises(ToolError, match="larger than the 3 bytes"):
+        use("edit_file", path="notes.md", old="milk", new="tea")
+
+
 def test_an_edit_of_a_file_that_is_not_there_is_refused(use, root):
     with pytest.raises(ToolError, match="write it with write_file"):
         use("edit_file", path="none.md", old="a", new="b")
@@ -266,6 +317,8 @@ async def test_the_tools_work_in_a_toolbox(root):
     assert isinstance(event, ToolSucceeded)
     assert event.result == "created x, 1 bytes"
     assert event.resource_version == "sha256:a1fce4363854ff888cff4b8e7875d600c2682390412a8cf79b37d0b11148b0fa"
+    found = await box.inspect(SESSION, inspect_order(), call_of(by_name["write_file"], {"path": "x", "content": "y"}))
+    assert (found.finding, found.result) == (Finding.EXECUTED, "created x, 1 bytes")
     event = await box.execute(SESSION, execute_order(2), call_of(by_name["read_file"], {"path": "none"}, attempt=2))
     assert isinstance(event, ToolFailed)
     assert event.kind == "not-found"

@@ -72,6 +72,12 @@ async def test_a_command_ended_by_a_signal_says_by_which(bench):
     assert (await run(bench, "kill -9 $$")).error == "ended by SIGKILL\n"
 
 
+async def test_a_signal_without_a_name_is_told_by_its_number(bench):
+    assert (
+        await run(bench, f"kill -{int(signal.SIGRTMIN) + 1} $$")
+    ).error == f"ended by signal {int(signal.SIGRTMIN) + 1}\n"
+
+
 async def test_a_command_that_runs_out_of_time_is_killed_with_all_it_started(bench):
     event = await run(bench, "sleep 600 & echo $!; wait", timeout_s=0.3)
     assert isinstance(event, ToolFailed)

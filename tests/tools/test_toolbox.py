@@ -32,7 +32,9 @@ from interpreters.tools import (
     ToolError,
     ToolStopped,
     executed,
+    failed,
     not_executed,
+    still_running,
     tool,
 )
 from interpreters.tools.errors import describe
@@ -478,6 +480,42 @@ async def test_an_output_that_cannot_be_kept_leaves_the_success_a_success():
     assert "not all of it could be kept" in event.result
 
 
+async def test_where_nothing_is_kept_that_is_said():
+    @tool
+    def talk():
+        """Talk."""
+        return "x" * 2_000
+
+    event = await Toolbox([talk], output_max=1_000).execute(SESSION, execute_order(), call_of(talk))
+    assert "not all of it could be kept, only nothing" in event.result
+
+
+async def test_words_outside_the_toolbox_are_dropped():
+    context = ToolContext(SESSION, CALL)
+    context.progress("x")
+    context.observe("x")
+    context.started("x")
+    context.detach("x", "y")
+    assert await context.keep("x", b"y") is None
+    with anyio.move_on_after(0) as scope:
+        await context.cancelled()
+    assert scope.cancelled_caught
+
+
+async def test_words_after_the_end_are_dropped():
+    contexts = []
+
+    @tool
+    def remember(context: ToolContext):
+        """Remember."""
+        contexts.append(context)
+
+    bench = Bench(remember)
+    await bench.execute()
+    contexts[0].observe("too late")
+    assert [type(event) for event in bench.events] == [ToolStarted]
+
+
 async def test_secrets_leave_no_trace_in_results_errors_and_words():
     redactor = Redactor(["hunter2hunter2"])
 
@@ -567,6 +605,22 @@ def asked(answer, effect="inspectable"):
         await anyio.sleep_forever()
 
     return send
+
+
+async def test_an_inspection_can_find_a_failure_and_tell_how_it_runs():
+    failure = await Bench(asked(failed("no paper", evidence="asked the printer"))).inspect()
+    running = await Bench(asked(still_running("page 3"))).inspect()
+    assert (failure.finding, failure.result, failure.evidence) == (Finding.FAILED, "no paper", "asked the printer")
+    assert (running.finding, running.result) == (Finding.STILL_RUNNING, "page 3")
+
+
+async def test_the_cancellation_of_an_inspection_passes():
+    async def look(arguments, context):
+        await anyio.sleep_forever()
+
+    with anyio.move_on_after(0) as scope:
+        await Bench(asked(look)).inspect()
+    assert scope.cancelled_caught
 
 
 @pytest.mark.req("R-157", "R-163")
