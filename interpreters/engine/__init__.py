@@ -2,9 +2,9 @@
 
 How to read it: ``engine`` is the loop. Before it stand ``mailbox`` (the order of what happens) and ``clock``; behind it
 ``recorder`` (the journal), ``perform`` (commands become work), ``works`` and ``seam`` (whatever comes of it becomes an
-event), ``shown`` and ``broadcast`` (views), ``trace`` (one line per reduction). ``hooks``, ``boundary``, ``review``,
-``requests`` and ``reports`` are the places where the host is asked. ``resume`` opens a session, ``session`` is what a
-host holds of an open one.
+event), ``shown`` and ``broadcast`` (views, whose classes are in ``support.views``), ``trace`` (one line per reduction).
+``hooks``, ``boundary``, ``review``, ``requests`` and ``reports`` are the places where the host is asked. ``resume``
+opens a session, ``session`` is what a host holds of an open one.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from interpreters.engine.results import Result, result_of
 from interpreters.engine.resume import JournalUnreadable, Opened, begin, fold, read_state, take_up
 from interpreters.engine.session import Sent, Session, Words
 from interpreters.engine.trace import Log
-from interpreters.engine.views import (
+from interpreters.support.views import (
     VIEW_NAMES,
     VIEWS,
     AgentEnd,

@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator, Callable
 import anyio
 
 from agentcore.states import State
-from interpreters.engine.views import Lagged, Shown, View
+from interpreters.support.views import Lagged, Shown, View
 
 RING = 4096
 """Views that are kept for subscribers who are behind."""

@@ -39,10 +39,10 @@ from interpreters.engine.resume import Opened
 from interpreters.engine.seam import describe, failure
 from interpreters.engine.shown import Passage, views_of
 from interpreters.engine.trace import Judged, Log, Trace, default_log
-from interpreters.engine.views import AgentEnd, TurnEnd
 from interpreters.engine.works import Works
 from interpreters.support.ports import STAMPED
 from interpreters.support.ports_store import StoreError
+from interpreters.support.views import AgentEnd, TurnEnd
 
 LEFT_OPEN = "the session was left while the turn was open: resume it to continue"
 """What the last view of such a turn says."""

@@ -50,11 +50,11 @@ from interpreters.engine.reports import clean, clean_answer
 from interpreters.engine.requests import Requests
 from interpreters.engine.review import Reviewer
 from interpreters.engine.seam import Answer, describe, failure, silence
-from interpreters.engine.views import ToolProgress
 from interpreters.engine.works import Work, Works
 from interpreters.support.ports import STAMPED, Approver, Compactor, Gate, ToolBox
 from interpreters.support.ports_model import Model
 from interpreters.support.ports_store import StoreError
+from interpreters.support.views import ToolProgress
 
 
 @attrs.frozen(kw_only=True, eq=False)

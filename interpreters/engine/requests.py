@@ -11,13 +11,13 @@ from agentcore.events import Event, ModelFailed, ModelFailure
 from agentcore.messages import Message
 from agentcore.projections import RequestView, request_messages
 from agentcore.states import State
-from interpreters.engine import views
 from interpreters.engine.context import Sent, check_transformed
 from interpreters.engine.desk import Desk
 from interpreters.engine.hooks import Hooks
 from interpreters.engine.mailbox import enclose
 from interpreters.engine.seam import Fault, guarded
 from interpreters.engine.works import Work
+from interpreters.support import views
 from interpreters.support.ports import STAMPED
 from interpreters.support.ports_model import Model, ModelDelta, ModelRun, ReasoningDelta, TextDelta
 

@@ -40,8 +40,8 @@ from interpreters.engine.broadcast import Subscription
 from interpreters.engine.engine import Engine
 from interpreters.engine.receipts import Receipt
 from interpreters.engine.results import Result, result_of
-from interpreters.engine.views import AgentEnd, Shown
 from interpreters.support.ports import STAMPED
+from interpreters.support.views import AgentEnd, Shown
 
 Words = str | Sequence[UserPart]
 """What a user says: text, or parts."""

@@ -21,7 +21,7 @@ from agentcore.events import (
 )
 from agentcore.messages import ToolMessage
 from agentcore.states import ENDS, AwaitingRetry, Call, Compacting, Ending, Idle, Saving, Settled, State
-from interpreters.engine.views import (
+from interpreters.support.views import (
     ApprovalAsked,
     ApprovalWithdrawn,
     PartialDiscarded,

@@ -8,8 +8,8 @@ import pytest
 from agentcore import Limits, Policy
 from agentcore.events import ModelFailure
 from interpreters.engine.broadcast import Broadcast
-from interpreters.engine.views import VIEW_NAMES, VIEWS, AgentEnd, Lagged, StepEnd
 from interpreters.support.ports_model import ReasoningDelta, TextDelta
+from interpreters.support.views import VIEW_NAMES, VIEWS, AgentEnd, Lagged, StepEnd
 from tests.engine.rig import (
     Allow,
     Rig,
