@@ -179,9 +179,9 @@ def _of_unknown(call: Call, unknown: EffectUnknown, epoch: int) -> Iterator[Comm
     if cancel is not None:
         yield CancelTool(call.call_id, epoch, cancel.attempt, run.id)
         yield from timer("grace", cancel.attempt, cancel.grace_at)
-    if unknown.proved_absent is None or unknown.rechecked:
-        if inquiry.resume_at is None:
-            yield InspectEffect(call.call_id, epoch, inquiry.attempt, inquiry.by, run.id)
+    if unknown.looking:
+        yield InspectEffect(call.call_id, epoch, inquiry.attempt, inquiry.by, run.id)
+    elif unknown.proved_absent is None:
         yield from timer("inquiry", inquiry.attempt, inquiry.resume_at)
 
 

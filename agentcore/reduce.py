@@ -19,7 +19,7 @@ import attrs
 from attrs import evolve
 
 from agentcore.commands import Command, RecordRejection
-from agentcore.events import EVENTS, HOST_EVENTS, Event, SessionResumed
+from agentcore.events import EVENTS, HOST_EVENTS, AbortRequested, Event, SessionResumed, TimerFired
 from agentcore.messages import find_result
 from agentcore.outstanding import difference, outstanding
 from agentcore.policy import Config, ToolContract
@@ -29,7 +29,7 @@ from agentcore.steps.base import find_call, why
 from agentcore.steps.batch import absorb
 from agentcore.steps.storage import order_checkpoint
 from agentcore.steps.timers import keep_clock
-from agentcore.steps.verdicts import Advance, Ignored, Refused, StopEntered
+from agentcore.steps.verdicts import Advance, Ignored, Refused, StopEntered, TimePassed
 from agentcore.table import TABLES, Row, Tables
 
 MOVES_MAX = 100
@@ -144,6 +144,14 @@ class _Pass:
         calls = tuple(call.call_id for call in after.batch.calls if call.call_id not in registered)
         return self._offer(after, StopEntered(), calls)
 
+    def look_at_time(self, state: State, event: Event) -> State:
+        """End a turn whose time is up before the event is looked at: an abort comes first, then time, then the rest."""
+        if isinstance(event, AbortRequested | SessionResumed) or _is_turn_timer(event):
+            return state
+        row = self.tables.turn.get((type(state.phase), TimePassed))
+        after = row.step(state) if row is not None and row.step is not None else None
+        return state if row is None or after is None else self._moved(state, after, row)
+
     def advance(self, state: State) -> State:
         """Go as far as the session can by itself."""
         calls = len(state.batch.calls) if state.batch is not None else 0
@@ -157,15 +165,17 @@ class _Pass:
     def _move(self, state: State) -> State | None:
         for row in self.tables.moves.get(type(state.phase), ()):
             after = row.step(state) if row.step is not None else None
-            if after is None:
-                continue
-            _check(row, type(after.phase))
-            self.rows.append(row)
-            moved = self._offer(after, Advance(), row.offers(state) if row.offers is not None else ())
-            moved = self._stopped(state, moved)
-            self._note(state, moved, row)
-            return moved
+            if after is not None:
+                return self._moved(state, after, row)
         return None
+
+    def _moved(self, state: State, after: State, row: Row) -> State:
+        _check(row, type(after.phase))
+        self.rows.append(row)
+        moved = self._offer(after, Advance(), row.offers(state) if row.offers is not None else ())
+        moved = self._stopped(state, moved)
+        self._note(state, moved, row)
+        return moved
 
     def _note(self, before: State, after: State, row: Row) -> None:
         """Keep the move's name and what its step did on the way, each once in a row."""
@@ -218,10 +228,11 @@ class Reducer:
     def _run(self, run: _Pass, state: State, event: Event) -> State | Ignored | Refused:
         # A resume measures the dead time itself, from the last time that was seen.
         at = state.at if isinstance(event, SessionResumed) else max(state.at, event.at)
-        after = run.accept(evolve(state, seq=state.seq + 1, at=at), event)
+        before = run.look_at_time(evolve(state, seq=state.seq + 1, at=at), event)
+        after = run.accept(before, event)
         if not isinstance(after, State):
             return after
-        if after.phase is not state.phase:
+        if after.phase.transition is not before.phase.transition:
             run.hops.extend(after.phase.transition.hops)
         after = run.advance(after)
         if run.hops:
@@ -278,6 +289,10 @@ def _verdict(value: object) -> Ignored | Refused:
     if isinstance(value, Ignored | Refused):
         return value
     raise _DefectError(f"a step returned {type(value).__name__}")
+
+
+def _is_turn_timer(event: Event) -> bool:
+    return isinstance(event, TimerFired) and event.timer_id.startswith("turn/")
 
 
 def _check(row: Row, target: type[Any]) -> None:

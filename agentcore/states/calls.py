@@ -183,6 +183,11 @@ class EffectUnknown:
     reports: tuple[LateReport, ...] = ()
     """What earlier attempts said late; shown to whoever inspects."""
 
+    @property
+    def looking(self) -> bool:
+        """Somebody is looking just now."""
+        return self.inquiry.resume_at is None and (self.proved_absent is None or self.rechecked)
+
 
 @attrs.frozen
 class Settled:

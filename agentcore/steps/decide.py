@@ -39,9 +39,9 @@ from agentcore.states import (
 from agentcore.steps.base import all_settled, counted, in_phase, in_turn, recounted, want_checkpoint, why
 from agentcore.steps.begin import begin_step, nudged
 from agentcore.steps.ending import add_evidence, denied_ending, end_turn, save_end, stop_turn, write_results
-from agentcore.steps.model import misdirected
+from agentcore.steps.model import answer_late, misdirected
 from agentcore.steps.results import describe
-from agentcore.steps.verdicts import Refused
+from agentcore.steps.verdicts import Ignored, Refused
 
 _REPAIRS = (InvalidReason.ARGUMENTS_MALFORMED, InvalidReason.ARGUMENTS_REFUSED)
 _LOOPS = ("argument_repairs", "unknown_tools", "failing_rounds", "identical_calls")
@@ -258,7 +258,7 @@ def _is_task_of(state: State, call: Call) -> bool:
     return call.contract.detached and call.call_id.startswith(f"{state.turn.number}.")
 
 
-def accept_completion(state: State, event: CompletionAccepted) -> State | Refused:
+def accept_completion(state: State, event: CompletionAccepted) -> State | Ignored | Refused:
     """Let the turn end with its answer."""
     if refused := _not_reviewed(state, event):
         return refused
@@ -268,7 +268,7 @@ def accept_completion(state: State, event: CompletionAccepted) -> State | Refuse
     return save_end(state, ending, Because.COMPLETION_ACCEPTED)
 
 
-def refuse_completion(state: State, event: CompletionRefused) -> State | Refused:
+def refuse_completion(state: State, event: CompletionRefused) -> State | Ignored | Refused:
     """Go on with the review's feedback, a bounded number of times; then override it with a warning (D-22)."""
     if refused := _not_reviewed(state, event):
         return refused
@@ -280,5 +280,7 @@ def refuse_completion(state: State, event: CompletionRefused) -> State | Refused
     return go_on(state, Because.COMPLETION_REFUSED, "completion_refusals")
 
 
-def _not_reviewed(state: State, event: CompletionAccepted | CompletionRefused) -> Refused | None:
+def _not_reviewed(state: State, event: CompletionAccepted | CompletionRefused) -> Ignored | Refused | None:
+    if isinstance(state.phase, ReviewingCompletion) and state.phase.awaits_tasks:
+        return answer_late(state, event)
     return misdirected(state, event, state.turn.reviews)

@@ -35,6 +35,11 @@ class Advance:
 
 
 @attrs.frozen
+class TimePassed:
+    """Pseudo-event: before each event of the world, the turn's time is looked at (R-056)."""
+
+
+@attrs.frozen
 class StopEntered:
     """Pseudo-event: the turn entered ``Stopping``; offered to each of its calls."""
 

@@ -14,7 +14,7 @@ from typing import Any
 import attrs
 
 from agentcore.states import Because
-from agentcore.steps.verdicts import Advance
+from agentcore.steps.verdicts import Advance, TimePassed
 
 
 class Kind(StrEnum):
@@ -91,6 +91,13 @@ def move(
 ) -> tuple[Row, ...]:
     """What ``advance`` does by itself; rows of one source are tried in order."""
     return (Row(source, Advance, Kind.MOVE, step, to, offers, because=because),)
+
+
+def before(
+    sources: tuple[type[Any], ...], step: Callable[..., Any], *, to: tuple[type[Any], ...], because: Because
+) -> tuple[Row, ...]:
+    """What is looked at before any event is; rows of the pseudo-event ``TimePassed``."""
+    return tuple(Row(source, TimePassed, Kind.MOVE, step, to, because=because) for source in sources)
 
 
 def to_call(sources: tuple[type[Any], ...], *events: type[Any]) -> tuple[Row, ...]:

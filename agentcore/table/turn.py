@@ -67,7 +67,7 @@ from agentcore.states import (
     Streaming,
 )
 from agentcore.steps import aborts, batch, begin, decide, ending, model, queues, reply, resume, storage, timers
-from agentcore.table.rows import from_each, guard_each, ignore, move, row, table, to_call
+from agentcore.table.rows import before, from_each, guard_each, ignore, move, row, table, to_call
 
 OVER = (Stopping, Saving)
 """Where a turn goes that does not go on: with work under way, or without."""
@@ -161,7 +161,7 @@ TURN_TABLE = table(
     ),
     from_each((Idle, Stopping, Saving, *ENDS), TimerFired, timers.fire_timer, offers=timers.timed_call),
     # What happens by itself
-    *(move(phase, timers.time_is_up, to=OVER, because=Because.TIME_IS_UP) for phase in WORKING),
+    before(WORKING, timers.time_is_up, to=OVER, because=Because.TIME_IS_UP),
     *(move(phase, decide.blocked_by_task, to=OVER, because=Because.TASK_BLOCKS) for phase in WORKING),
     move(Preparing, begin.order_preparation, to=(Preparing,), because=Because.PREPARATION_ORDERED),
     move(Preparing, begin.compact_at_threshold, to=(Compacting,), because=Because.THRESHOLD_REACHED),

@@ -87,8 +87,7 @@ def inspected(state: State, call: Call, event: EffectInspected) -> Call | Refuse
 
 def _misdirected(state: State, call: Call, unknown: EffectUnknown, event: EffectInspected) -> Refused | None:
     wanted, given = (state.epoch, unknown.inquiry.attempt), (event.epoch, event.attempt)
-    looking = unknown.inquiry.resume_at is None and (unknown.proved_absent is None or unknown.rechecked)
-    if given == wanted and looking:
+    if given == wanted and unknown.looking:
         return None
     name = f"{call.call_id}#{event.epoch}.{event.attempt}"
     if given > wanted:
@@ -155,14 +154,18 @@ def _settles_at(call: Call, unknown: EffectUnknown) -> int:
     return 0 if within_ms is None or covered_at is None else covered_at + within_ms
 
 
-def request_inspection(state: State, call: Call, _event: InspectionRequested) -> Call | Refused:
+def request_inspection(state: State, call: Call, _event: InspectionRequested) -> Call | Ignored | Refused:
     """Look now because somebody asks for it; the inspection in flight becomes stale, the bound stays untouched.
+
+    While the very inspection that is asked for is under way, there is nothing to order.
 
     A task that still runs in the background can be looked into as well: its execution stays ordered meanwhile.
     """
     present = call.state
     program = call.contract.programs_inspect and state.config.tool(call.name) is not None and not call.unproved
     by = Inspector.PROGRAM if program else Inspector.PERSON
+    if isinstance(present, EffectUnknown) and present.looking and present.inquiry.by is by:
+        return Ignored("already-being-inspected")
     number = call.tries.inspections + 1
     inquiry = Inquiry(by, number, ordered_at=state.at)
     asked = evolve(call, tries=evolve(call.tries, inspections=number))
