@@ -1,9 +1,9 @@
 """What a person or host may do now, by id: each act is a small value that names the event it leads to.
 
-1. The reducer is asked: an act is listed exactly if its ``event`` would be accepted now. So no frontend needs rules.
+1. The reducer is asked: an act is listed exactly if its ``event`` would be accepted now, or is an inspection that is
+   under way. So no frontend needs rules.
 2. Every effect of which nobody can tell whether it happened has an inspection and a resolution listed; a retry is
-   listed
-   only where it is proved that nothing happened. Checking always stands before doing again.
+   listed only where it is proved that nothing happened. Checking always stands before doing again.
 3. ``call_id`` is ``turn.step.index``, ``name`` the tool, ``epoch`` and ``attempt`` are what the event has to name.
 """
 
@@ -155,7 +155,13 @@ Act = ApproveCall | DenyCall | InspectCall | ResolveCall | RetryCall | Abort | W
 
 def pending_acts(state: State) -> tuple[Act, ...]:
     """Return what may be done now: questions first, then checks, stops, the queue, and the session as a whole."""
-    return tuple(act for act, event in _candidates(state) if reduce.examine(state, event).verdict is Verdict.ACCEPTED)
+    return tuple(act for act, event in _candidates(state) if _may(state, event))
+
+
+def _may(state: State, event: HostEvent) -> bool:
+    """Say whether an act is on offer: accepted, or, for an inspection, under way already and so without effect."""
+    verdict = reduce.examine(state, event).verdict
+    return verdict is Verdict.ACCEPTED or (verdict is Verdict.IGNORED and isinstance(event, InspectionRequested))
 
 
 _Candidates = Iterator[tuple[Act, HostEvent]]
