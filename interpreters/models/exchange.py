@@ -96,10 +96,9 @@ class Exchange:
             self._decoder = decoder
             async for chunk in response.aiter_raw():
                 self._take(decoder, chunk)
+                # Also what is done is read on, for a moment: leaving the loop would leave generators of the library
+                # open, while the end of the body, or of the time, ends them too.
                 scope.deadline = patience.after(decoder, anyio.current_time())
-                if decoder.failure:
-                    # Leaving the loop would leave the generators of the library open; cancelling ends them too.
-                    scope.cancel()
             self._show_all(decoder.close())
 
     def _take(self, decoder: AnswerDecoder, chunk: bytes) -> None:

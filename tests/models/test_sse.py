@@ -28,6 +28,7 @@ def events(data: bytes, size: int = 0) -> list[tuple[str, str]]:
         (b"data: a\r\n\r\ndata: b\r\n\r\n", [("", "a"), ("", "b")]),
         (b"data: a\r\n\ndata: b\r\r\n", [("", "a"), ("", "b")]),
         (b"data: a\ndata: b\n\n", [("", "a\nb")]),
+        (b"data: a\r\ndata: b\r\n\r\n", [("", "a\nb")]),
         (b"data:a\ndata:  b\n\n", [("", "a\n b")]),
         (b"data\n\n", [("", "")]),
         (b": comment\n\n:\n\ndata: a\n: inside\n\n", [("", "a")]),
