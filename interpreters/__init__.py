@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from interpreters.agent import Agent
+    from interpreters.approvals import Nobody, QueuedApprover, StandingAnswer, TerminalApprover, terminal_approver
     from interpreters.engine import (
         Block,
         Change,
@@ -24,11 +25,40 @@ if TYPE_CHECKING:
         SessionOver,
         StorageUnavailable,
     )
+    from interpreters.models import ChatModel
+    from interpreters.policy import Command, Regex, Rule, Rules, Under, allow, ask, deny
+    from interpreters.scripted import ScriptedModel
     from interpreters.stores import FileStore, MemoryStore
-    from interpreters.tools import OutcomeUnknown, ToolContext, ToolError, tool
+    from interpreters.support.ports_store import (
+        SchemaTooNew,
+        SessionDamaged,
+        SessionExists,
+        SessionLocked,
+        SessionUnknown,
+        StorageFailed,
+        StoreError,
+    )
+    from interpreters.tools import (
+        OutcomeUnknown,
+        Returned,
+        Tool,
+        ToolContext,
+        ToolDefinitionError,
+        ToolError,
+        ToolStopped,
+        executed,
+        failed,
+        file_tools,
+        not_executed,
+        shell_tool,
+        still_running,
+        tool,
+        unavailable,
+    )
 
 _HOMES: Mapping[str, tuple[str, ...]] = {
     "interpreters.agent": ("Agent",),
+    "interpreters.approvals": ("Nobody", "QueuedApprover", "StandingAnswer", "TerminalApprover", "terminal_approver"),
     "interpreters.engine": (
         "Block",
         "Change",
@@ -41,8 +71,36 @@ _HOMES: Mapping[str, tuple[str, ...]] = {
         "SessionOver",
         "StorageUnavailable",
     ),
+    "interpreters.models": ("ChatModel",),
+    "interpreters.policy": ("Command", "Regex", "Rule", "Rules", "Under", "allow", "ask", "deny"),
+    "interpreters.scripted": ("ScriptedModel",),
     "interpreters.stores": ("FileStore", "MemoryStore"),
-    "interpreters.tools": ("OutcomeUnknown", "ToolContext", "ToolError", "tool"),
+    "interpreters.support.ports_store": (
+        "SchemaTooNew",
+        "SessionDamaged",
+        "SessionExists",
+        "SessionLocked",
+        "SessionUnknown",
+        "StorageFailed",
+        "StoreError",
+    ),
+    "interpreters.tools": (
+        "OutcomeUnknown",
+        "Returned",
+        "Tool",
+        "ToolContext",
+        "ToolDefinitionError",
+        "ToolError",
+        "ToolStopped",
+        "executed",
+        "failed",
+        "file_tools",
+        "not_executed",
+        "shell_tool",
+        "still_running",
+        "tool",
+        "unavailable",
+    ),
 }
 
 
@@ -58,18 +116,51 @@ __all__ = [
     "Agent",
     "Block",
     "Change",
+    "ChatModel",
+    "Command",
     "FileStore",
     "Hooks",
     "JournalUnreadable",
     "MemoryStore",
+    "Nobody",
     "OutcomeUnknown",
+    "QueuedApprover",
     "Receipt",
+    "Regex",
     "Result",
+    "Returned",
+    "Rule",
+    "Rules",
+    "SchemaTooNew",
+    "ScriptedModel",
     "Sent",
     "Session",
+    "SessionDamaged",
+    "SessionExists",
+    "SessionLocked",
     "SessionOver",
+    "SessionUnknown",
+    "StandingAnswer",
+    "StorageFailed",
     "StorageUnavailable",
+    "StoreError",
+    "TerminalApprover",
+    "Tool",
     "ToolContext",
+    "ToolDefinitionError",
     "ToolError",
+    "ToolStopped",
+    "Under",
+    "allow",
+    "ask",
+    "deny",
+    "executed",
+    "failed",
+    "file_tools",
+    "not_executed",
+    "shell_tool",
+    "still_running",
+    "terminal_approver",
     "tool",
+    "unavailable",
 ]

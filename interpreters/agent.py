@@ -17,9 +17,9 @@ again by its id and goes on from its last durable event.
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
+from secrets import randbelow
 from typing import Any
 from uuid import uuid4
 
@@ -48,6 +48,7 @@ from interpreters.stores import MemoryStore
 from interpreters.support.ports import Approver, Compactor, Gate, ToolBox
 from interpreters.support.ports_model import Model
 from interpreters.support.ports_store import Journal, Store
+from interpreters.support.redaction import Redactor
 from interpreters.tools import Tool, Toolbox
 
 Tools = Iterable[Tool | Callable[..., Any]] | ToolBox
@@ -71,6 +72,7 @@ class Agent:
         approver: Approver | None = None,
         hooks: Hooks | None = None,
         compactor: Compactor | None = None,
+        secrets: Iterable[str] = (),
         clock: Clock | None = None,
         log: Log | None = None,
     ) -> None:
@@ -82,6 +84,7 @@ class Agent:
           if it only reads, else asked about.
         - ``approver``: who is asked; without one, an open session waits for ``approve`` and ``deny``, and ``run``
           refuses.
+        - ``secrets``: values that are taken out of whatever a tool says, before it is stored, shown or sent to a model.
         """
         self.store: Store = store or MemoryStore()
         """Where the sessions are kept."""
@@ -91,7 +94,7 @@ class Agent:
         hooks = hooks or Hooks()
         self._cast = Interpreters(
             model=model,
-            tools=tools if isinstance(tools, ToolBox) else Toolbox(tools, keep=self._keep, host=self._context),
+            tools=self._toolbox(tools, tuple(secrets)),
             gate=rules if isinstance(rules, Gate) else Rules(rules),
             approver=approver,
             compactor=compactor,
@@ -173,7 +176,14 @@ class Agent:
             return await begin(self.store, session_id or uuid4().hex, self.config, self._clock.now())
         return await take_up(self.store, session_id, accept_gap=accept_gap)
 
-    # What the toolbox asks for, by session
+    # The toolbox, and what it asks for, by session
+
+    def _toolbox(self, tools: Tools, secrets: tuple[str, ...]) -> ToolBox:
+        if not isinstance(tools, ToolBox):
+            return Toolbox(tools, keep=self._keep, host=self._context, redactor=Redactor(secrets))
+        if secrets:
+            raise ValueError("secrets= are taken out by the toolbox that is made of functions; give yours a Redactor")
+        return tools
 
     async def _keep(self, session_id: str, name: str, data: bytes) -> str:
         return await self._rooms[session_id].journal.keep(name, data)
@@ -206,4 +216,4 @@ def _policy_of(policy: Policy | str) -> Policy:
 
 def _jitter(max_ms: int) -> int:
     """Spread retries: clients that failed together must not come back together."""
-    return secrets.randbelow(max_ms + 1)
+    return randbelow(max_ms + 1)

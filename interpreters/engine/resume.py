@@ -1,7 +1,8 @@
 """Taking a session up: begin a new one, or read what the store has and fold it.
 
 Folding performs nothing: commands of the past are dropped, and ``SessionResumed`` orders what is outstanding. Lines
-behind a damage are never folded; they only tell which calls may have been started, and those become suspects.
+behind a damage are never folded; they only tell which calls may have been started, and those become suspects, and
+which turn, step and epoch were reached, so that no id and no key is given a second time.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from agentcore.events import (
     ModelReplied,
     PolicyAllowed,
     Recovery,
+    SessionResumed,
     Suspect,
     TaskSettled,
     TaskStarted,
@@ -38,7 +40,7 @@ from agentcore.events import (
     ToolStarted,
     ToolSucceeded,
 )
-from agentcore.messages import AssistantPart, ToolCallPart
+from agentcore.messages import AssistantPart, ToolCallPart, step_of
 from agentcore.policy import Config
 from agentcore.states import State
 from interpreters.support import ports_store
@@ -137,7 +139,8 @@ def _fold_events(loaded: Loaded, state: State, events: Iterable[tuple[int, bytes
 
 def recovery_of(found: ports_store.Recovery, state: State) -> Recovery:
     """Put what a store found into the words of the core, with the calls that unreadable history may have started."""
-    damage = found.damage
+    damage, behind = found.damage, tuple(_readable(found.behind))
+    turn, step = max(map(_step_named, behind), default=(0, 0))
     kinds = {"torn-tail": DamageKind.TORN_TAIL, "middle": DamageKind.MIDDLE}
     return Recovery(
         last_seq=found.last_seq,
@@ -145,7 +148,10 @@ def recovery_of(found: ports_store.Recovery, state: State) -> Recovery:
         place=f"{damage.file}:{damage.offset}" if damage else "",
         kept_at=damage.set_aside if damage else "",
         gap_accepted_by=found.gap_accepted_by or "",
-        suspects=suspects_of(found.behind, state),
+        suspects=suspects_of(behind, state),
+        last_turn=turn,
+        last_step=step,
+        last_epoch=_last_epoch(behind, state) if behind else 0,
     )
 
 
@@ -165,14 +171,14 @@ _STARTED = (
 """What shows that a call may have been started: an allowed call is released without an event of its own."""
 
 
-def suspects_of(behind: Iterable[bytes], state: State) -> tuple[Suspect, ...]:
-    """Return the calls that lines behind a damage show as possibly started, in the order in which they are met.
+def suspects_of(behind: Iterable[Event], state: State) -> tuple[Suspect, ...]:
+    """Return the calls that events behind a damage show as possibly started, in the order in which they are met.
 
-    Pure ones are left out: nothing they did can matter. A line that cannot be read says nothing.
+    Pure ones are left out: nothing they did can matter.
     """
     names = {call.call_id: call.name for call in (state.batch.calls if state.batch else ())}
     met: dict[str, Suspect] = {}
-    for event in _readable(behind):
+    for event in behind:
         match event:
             case ModelReplied(request_id=request_id, parts=parts):
                 names |= {f"{request_id}.{index}": name for index, name in enumerate(_called(parts))}
@@ -183,6 +189,20 @@ def suspects_of(behind: Iterable[bytes], state: State) -> tuple[Suspect, ...]:
             case _ if isinstance(event, _STARTED):
                 met.setdefault(event.call_id, Suspect(call_id=event.call_id, name=names.get(event.call_id, "")))
     return tuple(suspect for suspect in met.values() if not _is_pure(state.config, suspect.name))
+
+
+def _step_named(event: Event) -> tuple[int, int]:
+    """Return turn and step of the id that an event names, (0, 0) if it names none."""
+    request_id = getattr(event, "request_id", "") or getattr(event, "call_id", "").rpartition(".")[0]
+    return step_of(request_id) or (getattr(event, "turn", 0), 0)
+
+
+def _last_epoch(behind: Iterable[Event], state: State) -> int:
+    """Return the epoch in which the last event happened: answers name theirs, and each resume began another."""
+    epoch = state.epoch
+    for event in behind:
+        epoch = epoch + 1 if isinstance(event, SessionResumed) else max(epoch, getattr(event, "epoch", 0))
+    return epoch
 
 
 def _called(parts: Iterable[AssistantPart]) -> list[str]:
@@ -197,6 +217,7 @@ def _called(parts: Iterable[AssistantPart]) -> list[str]:
 
 
 def _readable(lines: Iterable[bytes]) -> Iterable[Event]:
+    """Decode what can be decoded; a line that cannot be read says nothing."""
     for line in lines:
         try:
             yield decode_event(line)

@@ -19,7 +19,7 @@ from interpreters.engine.mailbox import enclose
 from interpreters.policy import deny
 from interpreters.scripted import Ask, AskFirst, Break, Grant, Say, ScriptedApprover, ScriptedGate, ScriptedModel
 from interpreters.support.ports_store import SessionExists, SessionUnknown
-from interpreters.tools import ToolContext
+from interpreters.tools import Toolbox, ToolContext
 from tests.engine.rig import names
 
 
@@ -189,6 +189,28 @@ async def test_a_tool_gets_the_live_object_of_its_session_and_a_place_for_large_
     answer = model.requests[1][1].messages[-1].results[0].outcome
     kept = await working.store.kept(result.session_id, answer.artifacts[0].place)
     assert kept == b"ab" * 50_000
+
+
+@pytest.mark.anyio
+async def test_secrets_of_the_host_are_taken_out_of_whatever_a_tool_says():
+    @tool(effect="pure")
+    def leak(context: ToolContext) -> str:
+        """Say too much."""
+        context.progress("about to say hunter-2-hunter")
+        return "the word is hunter-2-hunter"
+
+    model = ScriptedModel([Say(calls=(Ask("leak"),)), Say("done")])
+    working = agent(model, tools=[leak], secrets=["hunter-2-hunter"])
+    async with working.open() as session:
+        seen = [shown async for shown in session.stream("go")]
+    assert model.requests[1][1].messages[-1].results[0].content == "the word is [redacted]"
+    assert [shown.view.text for shown in seen if shown.name == "tool_progress"] == ["about to say [redacted]"]
+    assert b"hunter" not in b"".join(line for _, line in (await working.store.read(session.session_id)).events)
+
+
+def test_secrets_and_a_toolbox_that_would_not_know_them_contradict_each_other():
+    with pytest.raises(ValueError, match="give yours a Redactor"):
+        agent(tools=Toolbox([add]), secrets=["hunter-2-hunter"])
 
 
 @pytest.mark.anyio

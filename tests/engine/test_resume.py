@@ -9,7 +9,10 @@ import pytest
 from agentcore import reduce, start
 from agentcore.codec import Header, encode_event, encode_header
 from agentcore.events import (
+    AbortRequested,
+    AbortScope,
     ApprovalGranted,
+    CheckpointWritten,
     DamageKind,
     Finding,
     HistoryCleared,
@@ -265,13 +268,12 @@ def test_calls_that_lines_behind_a_damage_show_as_started_become_suspects():
     reply = ModelReplied(**named, request_id="1.1", parts=calls(("write", {}), ("read", {}), ("write", {"b": 1})))
     doubled = attrs.evolve(reply, parts=(reply.parts[0], *reply.parts))
     behind = [
-        b"not json",
-        encode_event(doubled),
-        encode_event(PolicyAllowed(**named, call_id="1.1.0", arguments='{"a":1}', digest=digest('{"a":1}'))),
-        encode_event(ToolStarted(**named, call_id="1.1.0")),
-        encode_event(ToolStarted(**named, call_id="1.1.1")),
-        encode_event(ApprovalGranted(**named, call_id="1.1.2", arguments="{}", digest=digest("{}"))),
-        encode_event(ToolStarted(**named, call_id="9.9.9")),
+        doubled,
+        PolicyAllowed(**named, call_id="1.1.0", arguments='{"a":1}', digest=digest('{"a":1}')),
+        ToolStarted(**named, call_id="1.1.0"),
+        ToolStarted(**named, call_id="1.1.1"),
+        ApprovalGranted(**named, call_id="1.1.2", arguments="{}", digest=digest("{}")),
+        ToolStarted(**named, call_id="9.9.9"),
     ]
     found = suspects_of(behind, state)
     assert [(each.call_id, each.name, each.arguments) for each in found] == [
@@ -281,6 +283,38 @@ def test_calls_that_lines_behind_a_damage_show_as_started_become_suspects():
     ]
     resumed = SessionResumed(at=2, config=state.config, recovery=Recovery(suspects=found))
     assert [call.call_id for call in reduce(state, resumed).state.register] == ["1.1.0", "1.1.2", "9.9.9"]
+
+
+def behind(*events):
+    """What the core is told of a gap behind which these lines can be read."""
+    state = start("s", config(contract("write")), 1).state
+    lines = (b"not json", *map(encode_event, events))
+    return recovery_of(ports_store.Recovery(0, Damage("middle", "segment-1", 9, 5, "noise"), "ann", lines), state)
+
+
+def started(call_id, epoch=0):
+    return ToolStarted(at=1, call_id=call_id, epoch=epoch, attempt=1)
+
+
+RESUMED = SessionResumed(at=1, config=config())
+
+
+@pytest.mark.parametrize(
+    ("events", "used"),
+    [
+        ((), (0, 0, 0)),
+        ((started("2.7.0", epoch=3), CheckpointWritten(at=1, seq=4, epoch=3, attempt=1)), (2, 7, 3)),
+        ((ModelReplied(at=1, request_id="3.2", epoch=0, attempt=1, parts=()),), (3, 2, 0)),
+        ((started("2.11.0"), started("2.9.0"), started("1.12.0")), (2, 11, 0)),
+        ((AbortRequested(at=1, act_id="a", scope=AbortScope.TURN, turn=5),), (5, 0, 0)),
+        ((RESUMED, RESUMED), (0, 0, 2)),
+        ((CheckpointWritten(at=1, seq=4, epoch=3, attempt=1), RESUMED), (0, 0, 4)),
+    ],
+)
+@pytest.mark.req("R-201")
+def test_lines_behind_a_damage_say_which_ids_and_keys_are_used_up(events, used):
+    told = behind(*events)
+    assert (told.last_turn, told.last_step, told.last_epoch) == used
 
 
 @pytest.mark.anyio
