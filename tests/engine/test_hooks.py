@@ -7,7 +7,7 @@ import attrs
 import pytest
 
 from agentcore import Limits, ModelSettings
-from agentcore.events import AbortScope, Finding
+from agentcore.events import AbortScope, Finding, SteeringQueued
 from agentcore.messages import DeniedCall, InvalidCall, MessageSource, Succeeded, TextPart, UserMessage
 from agentcore.states import StopReason
 from interpreters.engine.hooks import Block, Change, Hooks
@@ -288,6 +288,26 @@ async def test_a_message_that_its_queue_does_not_forget_is_delivered_once():
         await session.wait()
     assert words(model.seen[1]) == ["go", "early", "on"]
     assert rig.reductions("ignored") == ["SteeringQueued"]
+
+
+async def test_a_queue_forgets_a_message_only_when_it_is_durable_here():
+    durable = []
+
+    class Watching(Inbox):
+        async def taken(self, session_id, message_ids):
+            durable.append((rig.store._sessions["s"].durable, message_ids))
+
+    rig = Rig(config(contract("work")))
+    model = ScriptedModel(calls(("work", {})), text("done"))
+    hooks = Hooks(steering=Watching([], [note("later")]))
+    async with rig.open(model, ScriptedTools(work=ran), hooks=hooks) as session:
+        await session.send("go")
+        await session.wait()
+        await settle()
+    events = await rig.journal()
+    recorded = next(seq for seq, event in enumerate(events, 1) if isinstance(event, SteeringQueued))
+    assert [names for _, names in durable] == [["later"]]
+    assert durable[0][0] >= recorded
 
 
 async def test_a_queue_that_cannot_be_asked_is_an_empty_one():

@@ -15,6 +15,7 @@ from agentcore.messages import DeniedCall, digest
 from agentcore.rejections import Blame, Rejection, RejectionCode
 from agentcore.states import EffectUnknown, StopReason
 from interpreters.engine.seam import describe, failure, names
+from interpreters.stores.memory import MemoryJournal, MemoryStore
 from tests.engine.rig import (
     Allow,
     Rig,
@@ -233,6 +234,70 @@ async def test_rules_that_stay_silent_block_the_call_after_answer_ms():
         assert cancelled.is_set()
     blocked = [event for event in await rig.journal() if type(event).__name__ == "PolicyBlocked"]
     assert blocked[0].reason == "no answer within 500 ms"
+
+
+@pytest.mark.anyio
+async def test_an_answer_that_waits_to_be_judged_is_not_silence():
+    """(1) The loop waits for the store. (2) The rules answer. (3) Their time runs out. (4) The store answers."""
+    asked, answer, appending, go_on = anyio.Event(), anyio.Event(), anyio.Event(), anyio.Event()
+
+    class Gate(Allow):
+        async def evaluate(self, session_id, order, call):
+            asked.set()
+            await answer.wait()
+            return await super().evaluate(session_id, order, call)
+
+    class Slow(MemoryJournal):
+        async def append(self, events):
+            if asked.is_set() and not go_on.is_set():
+                appending.set()
+                await go_on.wait()
+            await super().append(events)
+
+    class Store(MemoryStore):
+        async def create(self, session_id, header):
+            journal = await super().create(session_id, header)
+            journal.__class__ = Slow
+            return journal
+
+    async def tool(run):
+        return "ran"
+
+    rig = Rig(config(contract("work"), limits=Limits(answer_ms=500)), store=Store())
+    model = ScriptedModel(calls(("work", {})), text("ok"))
+    async with rig.open(model, ScriptedTools(work=tool), gate=Gate()) as session, anyio.create_task_group() as tasks:
+        await session.send("go")
+        await asked.wait()
+        await settle()
+        tasks.start_soon(session.steer, "busy")
+        await appending.wait()
+        answer.set()
+        await settle()
+        rig.clock.advance(500)
+        go_on.set()
+        await session.wait()
+    assert "PolicyBlocked" not in rig.reductions()
+
+
+@pytest.mark.anyio
+async def test_work_that_was_dropped_and_answers_all_the_same_is_not_heard():
+    async def deaf(run):
+        try:
+            await anyio.sleep_forever()
+        except anyio.get_cancelled_exc_class():
+            return run.replied(text("late"))
+
+    rig = Rig(config(limits=Limits(model_ms=100, model_retries=0)))
+    async with rig.open(ScriptedModel(deaf)) as session:
+        await session.send("go")
+        await settle()
+        rig.clock.advance(100)
+        await settle()
+        rig.clock.advance(rig.config.limits.grace_ms)
+        await session.wait()
+        await settle()
+    assert rig.reductions("rejected") == []
+    assert "ModelReplied" not in rig.reductions()
 
 
 @pytest.mark.anyio

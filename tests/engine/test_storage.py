@@ -77,8 +77,11 @@ async def test_past_the_bound_nothing_is_done_and_what_is_not_saved_goes_to_the_
         rig.store.fail_next("rescan", BROKEN)
         return run.replied(calls(("work", {})))
 
-    async with rig.open(ScriptedModel(reply), tools) as session:
-        await session.send("go")
+    async with rig.open(ScriptedModel(text("first"), reply), tools) as session:
+        await session.send("one")
+        await session.wait()
+        durable = session.state.storage.durable
+        await session.send("two")
         await advance_until(rig, lambda: session.engine.failure is not None)
         with pytest.raises(StorageUnavailable, match="storage unavailable: session 's'") as caught:
             await session.wait()
@@ -88,6 +91,7 @@ async def test_past_the_bound_nothing_is_done_and_what_is_not_saved_goes_to_the_
     assert tools.deeds == []
     assert [type(event).__name__ for _, event in caught.value.unsaved][-1] == "ModelReplied"
     assert caught.value.unsaved[-1][0] == session.state.seq + 1
+    assert caught.value.unsaved[0][0] == durable + 1
     assert names(told)[-2:] == ["turn_end", "agent_end"]
     assert told[-2].view.reason is StopReason.STORAGE
     assert "storage unavailable" in told[-1].view.error
