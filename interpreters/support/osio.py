@@ -16,10 +16,12 @@ import contextlib
 import errno
 import fcntl
 import os
+import shutil
 import signal
 import socket
 import stat
 import subprocess
+import tempfile
 import termios
 import threading
 from collections.abc import Iterator, Mapping, Sequence
@@ -35,7 +37,12 @@ class KillPoints:
         self.passed = 0
         self._kill_at = kill_at
         self._log = log
+        self._armed = ""
         self._one_at_a_time = threading.Lock()
+
+    def arm(self, point: str) -> None:
+        """End the process when it next reaches the point of this name: to show a crash at one act, not at the n-th."""
+        self._armed = point
 
     def reach(self, point: str) -> None:
         """Count one point; it may be the last thing this process does."""
@@ -50,7 +57,7 @@ class KillPoints:
                 os.write(descriptor, f"{self.passed} {point}\n".encode())
             finally:
                 os.close(descriptor)
-        if self.passed == self._kill_at:
+        if self.passed == self._kill_at or point == self._armed:
             os.kill(os.getpid(), signal.SIGKILL)
 
 
@@ -350,3 +357,38 @@ def discard_typed(descriptor: int) -> None:
     """Forget what was typed before now, so that no answer is given before its question was seen."""
     with contextlib.suppress(termios.error):
         termios.tcflush(descriptor, termios.TCIFLUSH)
+
+
+# --- for the command line: directories for a while, and processes that share its terminal
+
+
+def make_temporary_directory(prefix: str) -> Path:
+    """Make a directory that only this user can enter, where temporary files go."""
+    with around("mkdir"):
+        return Path(tempfile.mkdtemp(prefix=prefix))
+
+
+def remove_tree(path: Path) -> None:
+    """Remove a directory with everything in it; links inside it are removed, not followed."""
+    with around("remove"):
+        shutil.rmtree(path)
+
+
+def run_process(arguments: Sequence[str], *, env: Mapping[str, str]) -> int:
+    """Run a program that shares this process's terminal, to its end; return its status, negative for a signal."""
+    with around("spawn"):
+        process = subprocess.Popen(arguments, env=env)  # noqa: S603 - the caller decides what may run, without a shell
+    try:
+        return process.wait()
+    except BaseException:
+        process.kill()
+        process.wait()
+        raise
+
+
+def terminal_width(descriptor: int) -> int:
+    """Return the columns of a terminal; 80 where nobody can tell."""
+    try:
+        return os.get_terminal_size(descriptor).columns or 80
+    except OSError:
+        return 80
