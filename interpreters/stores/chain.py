@@ -12,6 +12,7 @@ mechanism covers rotation, a sealed torn tail, an accepted gap and a write that 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import takewhile
 
 import attrs
 
@@ -198,7 +199,7 @@ class Chain:
         if self.stopped is None:
             return None
         flaw = self.stopped.flaw or Flaw(0, 0, "what it continues cannot be reached")
-        later = self.segments[self.segments.index(self.stopped) + 1 :]
+        later = [segment for segment in self.segments if segment.number > self.stopped.number]
         torn = flaw.torn and all(segment.silent for segment in later)
         if torn and not flaw.length:
             return None
@@ -239,12 +240,8 @@ class Chain:
 
     def _sealed(self) -> list[tuple[Segment, Continuation]]:
         """The continuations after which no event was recorded yet, latest first."""
-        found = []
-        for piece in reversed(self.pieces):
-            if piece.count or not isinstance(piece.segment.opening, Continuation):
-                break
-            found.append((piece.segment, piece.segment.opening))
-        return found
+        eventless = (piece.segment for piece in takewhile(lambda piece: not piece.count, reversed(self.pieces)))
+        return [(each, each.opening) for each in eventless if isinstance(each.opening, Continuation)]
 
     def _healed(self) -> Damage | None:
         flaw = self.segments[0].healed

@@ -450,6 +450,12 @@ async def test_a_snapshot_of_another_session_or_of_a_newer_schema_is_ignored(tmp
     assert (await store.read("s1")).snapshot == (2, b'{"state":2}')
 
 
+async def test_a_snapshot_that_vanishes_while_it_is_read_is_no_failure(tmp_path):
+    session = await write(tmp_path, 3, snapshots=(2,))
+    (session / "snapshot-000000000003.json").symlink_to("gone")
+    assert (await FileStore(tmp_path).read("s1")).snapshot == (2, b'{"state":2}')
+
+
 async def test_only_the_two_newest_snapshots_are_kept(tmp_path):
     session = await write(tmp_path, 9, snapshots=tuple(range(1, 10)))
     assert sorted(path.name for path in session.glob("*snapshot*")) == [
