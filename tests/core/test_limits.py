@@ -559,7 +559,7 @@ class TestParallel:
         assert list(session.calls.values()).count("Executing") == min(limit, 4)
 
     def test_at_least_one(self):
-        with pytest.raises(ValueError, match=r"limits.max_parallel is 0: expected a whole number of at least 1"):
+        with pytest.raises(ValueError, match=r"limits\.max_parallel is 0: expected a whole number"):
             Limits(max_parallel=0)
 
 
@@ -644,7 +644,7 @@ class TestTheTableOfBounds:
 
     @pytest.mark.parametrize("value", [-1, 1.5, True, "3"])
     def test_a_limit_is_a_whole_number(self, value):
-        with pytest.raises(ValueError, match=r"limits\.steps is .*: expected a whole number of at least 0, or None"):
+        with pytest.raises(ValueError, match=r"limits\.steps is .*: expected a whole number"):
             Limits(steps=value)
 
     @pytest.mark.parametrize("name", [field.name for field in attrs.fields(Limits) if field.type in (int, "int")])
@@ -659,8 +659,8 @@ def test_a_model_cannot_brick_a_turn_with_many_calls():
     # Red until the moves of one event are bounded by the batch.
     session = Session(tool("read", Effect.PURE), limits=Limits(tool_calls=0))
     session.prompt()
-    session.reply(*(call("read", str(number)) for number in range(1_100)))
-    for _ in range(1_100):
+    session.reply(*(call("read", str(number)) for number in range(1_010)))
+    for _ in range(1_010):
         session.allow()
     session.all_saved()
     assert session.stop is StopReason.MAX_TOOL_CALLS
