@@ -11,6 +11,7 @@ from agentcore.events import AbortScope, Finding, SteeringQueued
 from agentcore.messages import DeniedCall, InvalidCall, MessageSource, Succeeded, TextPart, UserMessage
 from agentcore.states import StopReason
 from interpreters.engine.hooks import Block, Change, Hooks
+from interpreters.stores.memory import MemoryJournal, MemoryStore
 from interpreters.support.ports import InboxMessage
 from tests.engine.rig import (
     Allow,
@@ -291,23 +292,53 @@ async def test_a_message_that_its_queue_does_not_forget_is_delivered_once():
 
 
 async def test_a_queue_forgets_a_message_only_when_it_is_durable_here():
-    durable = []
+    """(1) One tool ends, and its checkpoint begins. (2) The other ends, and steering is recorded behind it. (3) The
+    checkpoint is written: it does not cover the message. (4) The next one does."""
+    first_ended, syncing, go_on = anyio.Event(), anyio.Event(), anyio.Event()
+    forgotten = []
 
     class Watching(Inbox):
         async def taken(self, session_id, message_ids):
-            durable.append((rig.store._sessions["s"].durable, message_ids))
+            forgotten.append(rig.store._sessions["s"].durable)
 
-    rig = Rig(config(contract("work")))
-    model = ScriptedModel(calls(("work", {})), text("done"))
+    class Slow(MemoryJournal):
+        async def sync(self):
+            reached = self.last_seq
+            if first_ended.is_set() and not go_on.is_set():
+                syncing.set()
+                await go_on.wait()
+                self._session.durable = reached
+                return reached
+            return await super().sync()
+
+    class Store(MemoryStore):
+        async def create(self, session_id, header):
+            journal = await super().create(session_id, header)
+            journal.__class__ = Slow
+            return journal
+
+    async def first(run):
+        first_ended.set()
+        return "ran"
+
+    async def second(run):
+        await syncing.wait()
+        return "ran"
+
+    rig = Rig(config(contract("first", "pure"), contract("second", "pure")), store=Store())
+    model = ScriptedModel(calls(("first", {}), ("second", {})), text("done"))
     hooks = Hooks(steering=Watching([], [note("later")]))
-    async with rig.open(model, ScriptedTools(work=ran), hooks=hooks) as session:
+    async with rig.open(model, ScriptedTools(first=first, second=second), hooks=hooks) as session:
         await session.send("go")
+        await syncing.wait()
+        await settle()
+        assert "SteeringQueued" in rig.reductions()
+        go_on.set()
         await session.wait()
         await settle()
-    events = await rig.journal()
-    recorded = next(seq for seq, event in enumerate(events, 1) if isinstance(event, SteeringQueued))
-    assert [names for _, names in durable] == [["later"]]
-    assert durable[0][0] >= recorded
+    recorded = next(seq for seq, event in enumerate(await rig.journal(), 1) if isinstance(event, SteeringQueued))
+    assert len(forgotten) == 1
+    assert forgotten[0] >= recorded
 
 
 async def test_a_queue_that_cannot_be_asked_is_an_empty_one():
