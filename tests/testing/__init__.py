@@ -1,0 +1,1 @@
+"""Tests of the harness, and of the core by the harness."""
