@@ -20,7 +20,7 @@ class Result:
     reason: StopReason | None
     """Why it ended; ``None`` if it has not."""
     text: str
-    """The model's last words in it: the answer, if it is completed."""
+    """What the model said in its last step: the answer, if it is completed."""
     explanation: str = ""
     """Why it ended and what to do next, in words for its user."""
     message: str = ""

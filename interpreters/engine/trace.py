@@ -27,18 +27,10 @@ class Log(Protocol):
         """Take a line about something that should not have happened."""
 
 
-class _Silent:
-    def info(self, event: str, **fields: Any) -> None:
-        """Drop it."""
-
-    def warning(self, event: str, **fields: Any) -> None:
-        """Drop it."""
-
-
-def default_log() -> Log:
-    """Return the host's structlog logger, or one that drops everything where structlog was not configured."""
-    logger: Log = structlog.get_logger("agentcore") if structlog.is_configured() else _Silent()
-    return logger
+def default_log() -> Log | None:
+    """Return the host's structlog logger, or nothing where structlog was not configured."""
+    logger: Log = structlog.get_logger("agentcore")
+    return logger if structlog.is_configured() else None
 
 
 @attrs.frozen(eq=False)
@@ -76,11 +68,13 @@ class Trace:
 
     session_id: str
     """Ties every line to transcript and audit (R-026)."""
-    log: Log = attrs.field(factory=default_log)
-    """Where they go."""
+    log: Log | None = attrs.field(factory=default_log)
+    """Where they go; ``None`` drops them."""
 
     def reduction(self, judged: Judged) -> None:
         """Tell one reduction: where it came from, what happened, where it led, and why."""
+        if self.log is None:
+            return
         before, after, judgement = judged.before, judged.after, judged.judgement
         transition = after.phase.transition
         told = self.log.warning if judgement.verdict is Verdict.REJECTED else self.log.info
@@ -105,18 +99,14 @@ class Trace:
 
     def hook(self, ran: HookRan) -> None:
         """Tell that a hook was called: which, for what, how long, what it changed."""
-        self.log.info(
-            "hook",
-            session=self.session_id,
-            hook=ran.hook,
-            about=ran.about,
-            duration_ms=ran.duration_ms,
-            changed=ran.changed,
-        )
+        if self.log is not None:
+            said = {"about": ran.about, "duration_ms": ran.duration_ms, "changed": ran.changed}
+            self.log.info("hook", session=self.session_id, hook=ran.hook, **said)
 
     def trouble(self, what: str, **fields: Any) -> None:
         """Tell of something that failed without changing the session."""
-        self.log.warning(what, session=self.session_id, **fields)
+        if self.log is not None:
+            self.log.warning(what, session=self.session_id, **fields)
 
 
 def _moves(before: State, after: State) -> list[str]:

@@ -1,4 +1,4 @@
-"""The same turn can be driven by hand, without the engine; the README shows this very file."""
+"""A turn can be driven by hand, without the engine; the README shows these very files."""
 
 from __future__ import annotations
 
@@ -33,6 +33,11 @@ def test_the_loop_is_fifteen_lines():
     assert body[-1].end_lineno - body[0].lineno + 1 <= 16
 
 
-def test_the_example_says_what_came_of_it_when_it_is_run(capsys):
-    runpy.run_path(str(EXAMPLE), run_name="__main__")
-    assert capsys.readouterr().out == "Completed after 8 events: The sum is 5.\n"
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [("by_hand", "Completed after 8 events: The sum is 5."), ("with_agent", "final_answer: The sum is 5.")],
+)
+@pytest.mark.req("R-022")
+def test_both_examples_say_what_came_of_it_when_they_are_run(name, says, capsys):
+    runpy.run_path(str(EXAMPLE.with_name(f"{name}.py")), run_name="__main__")
+    assert capsys.readouterr().out == f"{says}\n"
