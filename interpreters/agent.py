@@ -49,6 +49,7 @@ from interpreters.support.ports import Approver, Compactor, Gate, ToolBox
 from interpreters.support.ports_model import Model
 from interpreters.support.ports_store import Journal, Store
 from interpreters.support.redaction import Redactor
+from interpreters.support.redaction import Redactor
 from interpreters.tools import Tool, Toolbox
 
 Tools = Iterable[Tool | Callable[..., Any]] | ToolBox
@@ -56,7 +57,15 @@ Tools = Iterable[Tool | Callable[..., Any]] | ToolBox
 
 
 class Agent:
-    """Everything that stays the same from session to session; holds no session and may be used for many at once."""
+    """Everything that stays the same from session to session; holds no session and may be used for many at once.
+
+    - ``policy``: a ``Policy``, or the name of a preset, which brings limits too; ``limits`` replaces those.
+    - ``store``: where sessions are kept; without one, in memory, for as long as the agent lives.
+    - ``rules``: what may run, first match first, or something that decides itself; what no rule is about is allowed if
+      it only reads, else asked about.
+    - ``approver``: who is asked; without one, an open session waits for ``approve`` and ``deny``, and ``run`` refuses.
+    - ``secrets``: values that are taken out of whatever a tool says, before it is stored, shown or sent to a model.
+    """
 
     def __init__(
         self,
@@ -75,17 +84,10 @@ class Agent:
         secrets: Iterable[str] = (),
         clock: Clock | None = None,
         log: Log | None = None,
+        redactor: Redactor | None = None,
     ) -> None:
-        """Put an agent together; ``ValueError`` for an unknown preset or parts that contradict each other.
-
-        - ``policy``: a ``Policy``, or the name of a preset, which brings limits too; ``limits`` replaces those.
-        - ``store``: where sessions are kept; without one, in memory, for as long as the agent lives.
-        - ``rules``: what may run, first match first, or something that decides itself; what no rule is about is allowed
-          if it only reads, else asked about.
-        - ``approver``: who is asked; without one, an open session waits for ``approve`` and ``deny``, and ``run``
-          refuses.
-        - ``secrets``: values that are taken out of whatever a tool says, before it is stored, shown or sent to a model.
-        """
+        """Put an agent together; ``ValueError`` for an unknown preset or parts that contradict each other."""
+        preset = _preset_of(policy)
         self.store: Store = store or MemoryStore()
         """Where the sessions are kept."""
         self._clock: Clock = clock or SystemClock()
@@ -102,14 +104,17 @@ class Agent:
         )
         self.config = Config(
             tools=self._cast.tools.contracts,
-            limits=limits or _limits_of(policy),
-            policy=_policy_of(policy),
+            limits=limits or preset.limits,
+            policy=preset.policy,
             instructions=instructions,
             settings=settings or ModelSettings(),
             prepares_steps=hooks.prepare_step is not None,
             reviews_completion=hooks.review_completion is not None,
         )
         """What sessions are run under."""
+
+    def _toolbox(self, tools: Iterable[Tool | Callable[..., Any]], redactor: Redactor | None) -> Toolbox:
+        return Toolbox(tools, keep=self._keep, host=self._context, redactor=redactor)
 
     # One turn
 
@@ -200,18 +205,12 @@ class _Room:
     context: Any
 
 
-def _preset_of(name: str) -> Preset:
-    if name not in PRESETS:
-        raise ValueError(f"there is no policy preset {name!r}; there are: {', '.join(PRESETS)}")
-    return PRESETS[name]
-
-
-def _limits_of(policy: Policy | str) -> Limits:
-    return _preset_of(policy).limits if isinstance(policy, str) else Limits()
-
-
-def _policy_of(policy: Policy | str) -> Policy:
-    return _preset_of(policy).policy if isinstance(policy, str) else policy
+def _preset_of(policy: Policy | str) -> Preset:
+    if isinstance(policy, Policy):
+        return Preset(Limits(), policy)
+    if policy not in PRESETS:
+        raise ValueError(f"there is no policy preset {policy!r}; there are: {', '.join(PRESETS)}")
+    return PRESETS[policy]
 
 
 def _jitter(max_ms: int) -> int:
