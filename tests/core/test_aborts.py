@@ -127,6 +127,22 @@ class TestTheTurn:
         assert foreign.rejection.code is RejectionCode.FOREIGN_REQUEST
         assert session.phase is Stopping
 
+    @pytest.mark.parametrize(
+        ("kind", "fields"),
+        [
+            (ModelStreamOpened, {}),
+            (ModelReplied, {"parts": (TextPart("late"),)}),
+            (ModelStopped, {}),
+            (ModelFailed, {"kind": ModelFailure.FATAL, "message": "no"}),
+        ],
+    )
+    def test_takes_no_end_of_a_request_where_none_was_under_way(self, kind, fields):
+        session = executing()
+        session.abort()
+        judged = session.tried(kind, request_id="1.1", epoch=0, attempt=1, **fields)
+        assert judged.verdict is Verdict.REJECTED
+        assert session.phase is Stopping
+
     def test_has_no_use_for_a_first_byte(self):
         session = Session()
         session.prompt()
@@ -364,6 +380,19 @@ class TestAfterTheStep:
         assert session.stop is StopReason.STOPPED_BY_HOST
         assert [item.message_id for item in session.state.queues.follow_ups] == [queued]
 
+    def test_asked_for_during_the_review_it_ends_the_turn_as_stopped_by_its_host(self):
+        # Red until the review asks whether the host wanted this end.
+        session = Session(reviews_completion=True)
+        session.prompt()
+        session.follow_up()
+        session.reply("Done.")
+        session.abort(AbortScope.AFTER_STEP)
+        if "review-completion 1.1" in session.waits:
+            session.accept()
+        session.all_saved()
+        assert session.phase is Completed
+        assert session.stop is StopReason.STOPPED_BY_HOST
+
     @pytest.mark.parametrize("where", ["stopping", "saving"])
     def test_is_ignored_once_the_end_is_decided(self, where):
         session = Session()
@@ -467,6 +496,17 @@ class TestAnAbortWhileSaving:
         session.all_saved()
         assert session.phase is Completed
         assert not session.state.phase.unsaved
+
+    @pytest.mark.req("D-10")
+    def test_begins_no_follow_up_even_when_it_is_saved(self):
+        session = Session()
+        session.prompt()
+        session.follow_up()
+        session.reply("Done.")
+        session.abort()
+        session.all_saved()
+        assert session.phase is Completed
+        assert session.state.turn.number == 1
 
     def test_of_a_call_does_not_end_it(self):
         session = with_task()

@@ -7,6 +7,7 @@ import pytest
 from agentcore import Effect, Limits, Verdict
 from agentcore.commands import InspectEffect
 from agentcore.events import (
+    AbortScope,
     EffectInspected,
     EffectResolved,
     Finding,
@@ -177,6 +178,7 @@ class TestALook:
     def test_answers_the_order_that_stands(self):
         session = unknown()
         order = session.the(InspectEffect)
+        session.inspected(Finding.UNAVAILABLE)
         session.inspect()
         fields = {"call_id": "1.1.0", "epoch": order.epoch, "finding": Finding.EXECUTED}
         late = session.tried(EffectInspected, attempt=order.attempt, **fields)
@@ -191,14 +193,29 @@ class TestALook:
 
 
 class TestAskingForALook:
+    @pytest.mark.req("R-162", "R-245")
+    @pytest.mark.parametrize("effect", ASKED)
+    def test_while_that_very_look_is_under_way_is_ignored(self, effect):
+        session = unknown(effect)
+        judged = session.tried(InspectionRequested, call_id="1.1.0")
+        assert (judged.verdict, judged.reason) == (Verdict.IGNORED, "already-being-inspected")
+
     @pytest.mark.req("R-162", "R-156")
-    def test_makes_the_look_under_way_stale_and_costs_no_automatic_one(self):
-        session = unknown()
+    def test_lets_a_program_look_again_beyond_the_automatic_bound(self):
+        session = unknown(limits=Limits(inspections=1))
+        session.inspected(Finding.UNAVAILABLE)
+        question = session.the(InspectEffect)
+        assert question.by is Inspector.PERSON
         used = session.call().tries.inspections_used
         session.inspect()
+        assert asked(session) is Inspector.PROGRAM
         assert session.call().tries.inspections_used == used
         assert session.commands == ("inspect-effect 1.1.0",)
         assert session.call().state.transition.because is Because.INSPECTION_REQUESTED
+        late = session.tried(
+            EffectInspected, call_id="1.1.0", epoch=0, attempt=question.attempt, finding=Finding.EXECUTED
+        )
+        assert late.rejection.code is RejectionCode.STALE_ATTEMPT
 
     def test_ends_the_pause(self):
         session = unknown()
@@ -209,6 +226,7 @@ class TestAskingForALook:
 
     def test_asks_a_person_where_no_program_can_look(self):
         session = unknown(Effect.OPAQUE)
+        session.inspected(Finding.UNAVAILABLE)
         session.inspect()
         assert asked(session) is Inspector.PERSON
 
@@ -240,6 +258,48 @@ class TestAskingForALook:
             session.inspected(Finding.UNAVAILABLE)
         assert session.call("1.1.0").state.proved_absent == "no row"
         session.retry()
+
+    def test_that_finds_a_proved_absence_running_after_all_takes_the_proof_back(self):
+        session = unknown(calls=2)
+        session.inspected(Finding.NOT_EXECUTED, conclusive=True, evidence="no row")
+        session.inspect("1.1.0")
+        session.inspected(Finding.STILL_RUNNING)
+        assert session.call("1.1.0").state.proved_absent is None
+        judged = session.tried(RetryRequested, call_id="1.1.0")
+        assert judged.rejection.code is RejectionCode.EFFECT_NOT_PROVED_ABSENT
+
+    def test_that_proves_a_proved_absence_again_proves_it_once(self):
+        session = unknown(calls=2)
+        session.inspected(Finding.NOT_EXECUTED, conclusive=True, evidence="no row")
+        session.inspect("1.1.0")
+        session.inspected(Finding.NOT_EXECUTED, conclusive=True, evidence="still no row")
+        assert session.call("1.1.0").state.proved_absent == "still no row"
+        assert [run.attempt for run in session.call("1.1.0").voided] == [1]
+        session.retry()
+
+    @pytest.mark.req("R-208")
+    @pytest.mark.parametrize("cancelling", [False, True])
+    def test_works_for_a_task_that_runs_in_the_background(self, cancelling):
+        session = Session(tool("job", detached=True))
+        session.execute("job")
+        session.detach()
+        if cancelling:
+            session.abort(AbortScope.TASK, "1.1.0")
+        session.inspect()
+        assert session.register == {"1.1.0": "EffectUnknown"}
+        assert {"execute-tool 1.1.0", "inspect-effect 1.1.0"} <= set(session.waits)
+        assert ("cancel-tool 1.1.0" in session.waits) is cancelling
+        session.task_ends("1.1.0", result="built")
+        assert session.outcome().result == "built"
+
+    def test_of_a_running_task_leaves_it_its_deadline(self):
+        # Red until a look at a running task costs nothing.
+        session = Session(tool("job", detached=True))
+        session.execute("job")
+        session.detach()
+        session.inspect()
+        session.inspected(Finding.STILL_RUNNING)
+        assert "start-timer deadline/1.1.0" in session.waits
 
 
 class TestAskingForARetry:
@@ -338,6 +398,19 @@ class TestAPersonsWord:
         session.resolve(resolution, result="seen")
         assert [queued.message_id.split("/")[:2] for queued in session.state.queues.notices] == [["notice", "1.1.0"]]
         assert session.tried(EffectResolved, call_id="1.1.0", resolution=resolution).verdict is Verdict.REJECTED
+
+    def test_of_giving_up_told_again_is_ignored(self):
+        session = unknown(Effect.OPAQUE)
+        session.resolve(Resolution.ABANDONED)
+        judged = session.tried(EffectResolved, call_id="1.1.0", resolution=Resolution.ABANDONED)
+        assert (judged.verdict, judged.reason) == (Verdict.IGNORED, "already-given-up")
+
+    def test_settles_a_task_that_runs_in_the_background(self):
+        session = Session(tool("job", Effect.OPAQUE, detached=True))
+        session.execute("job")
+        session.detach()
+        session.resolve(Resolution.EXECUTED, result="seen")
+        assert session.outcome().result == "seen"
 
     def test_is_refused_at_what_is_settled_or_running(self):
         session = executing(Effect.FENCEABLE, calls=2)
@@ -502,11 +575,44 @@ class TestEarlierAttempts:
         session.all_saved()
         assert session.tried(kind, **first, **fields).rejection.code is RejectionCode.STALE_ATTEMPT
 
-    @pytest.mark.parametrize("attempt", [2, 9])
-    def test_an_attempt_that_was_never_made_is_foreign(self, attempt):
-        session = executing(Effect.FENCEABLE)
-        judged = session.tried(ToolSucceeded, call_id="1.1.0", epoch=0, attempt=attempt, result="?")
+    @pytest.mark.parametrize("attempt", [3, 9])
+    @pytest.mark.parametrize(
+        ("kind", "fields"),
+        [
+            (ToolSucceeded, {"result": "?"}),
+            (ToolFailed, {"error": "?"}),
+            (ToolCancelled, {"effect": EffectSeen.NONE}),
+            (ToolCancelled, {"effect": EffectSeen.UNPROVED}),
+            (ToolLost, {"cause": "?"}),
+        ],
+    )
+    def test_an_attempt_that_was_never_made_is_foreign(self, kind, fields, attempt):
+        session, _ = self.keyed_twice()
+        judged = session.tried(kind, call_id="1.1.0", epoch=0, attempt=attempt, **fields)
         assert judged.rejection.code is RejectionCode.FOREIGN_ATTEMPT
+
+    def test_a_stop_of_an_earlier_attempt_that_had_its_effect_is_a_second_deed_once_the_newer_started(self):
+        session, first = self.keyed_twice()
+        session.all_saved()
+        judged = session.tried(ToolCancelled, **first, effect=EffectSeen.DONE)
+        assert judged.rejection.code is RejectionCode.EARLIER_ATTEMPT_ACTED
+
+    def test_an_unproved_stop_told_again_is_ignored(self):
+        session = executing(Effect.OPAQUE)
+        session.fire("deadline/1.1.0")
+        order = {"call_id": "1.1.0", "epoch": 0, "attempt": 1, "effect": EffectSeen.UNPROVED}
+        session.stopped(EffectSeen.UNPROVED)
+        judged = session.tried(ToolCancelled, **order)
+        assert (judged.verdict, judged.reason) == (Verdict.IGNORED, "already-ended")
+
+    def test_an_earlier_attempt_of_a_settled_call_is_refused(self):
+        session = executing(Effect.KEYED, calls=2)
+        first = session.execution("1.1.0")
+        session.lose("1.1.0")
+        session.all_saved()
+        session.succeed("1.1.0", "second")
+        judged = session.tried(ToolSucceeded, **first, result="first")
+        assert judged.rejection.code is RejectionCode.ALREADY_SETTLED
 
     def test_a_released_attempt_has_not_started_so_its_success_is_foreign(self):
         session = Session(tool())

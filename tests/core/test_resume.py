@@ -410,6 +410,39 @@ class TestWhatTheStoreFound:
         session.answer()
         assert session.phase is Completed
 
+    @pytest.mark.parametrize(
+        "phase", ["Preparing", "AwaitingModel", "AwaitingRetry", "Compacting", "ReviewingCompletion"]
+    )
+    @pytest.mark.parametrize("call_id", ["1.1.0", "1.3.0"])
+    def test_no_call_of_the_running_turn_shares_an_id_with_a_suspect(self, phase, call_id):
+        # Red until a suspect of the running step raises the step too.
+        session = Session(
+            tool(),
+            prepares_steps=phase == "Preparing",
+            limits=Limits(compact_at_tokens=0 if phase == "Compacting" else None),
+            reviews_completion=phase == "ReviewingCompletion",
+        )
+        session.prompt()
+        if phase == "AwaitingRetry":
+            session.model_fails()
+        if phase == "ReviewingCompletion":
+            session.reply("Done.")
+        assert session.phase.__name__ == phase
+        session.resume(recovery=Recovery(gap_accepted_by="anna", suspects=(Suspect(call_id=call_id, name="write"),)))
+        match phase:
+            case "Preparing":
+                session.prepared()
+            case "AwaitingRetry":
+                session.fire(next(name for name in session.waits if "retry/" in name).split()[1])
+            case "Compacting":
+                session.compacted(covers_to=0)
+            case "ReviewingCompletion":
+                session.refuse("Go on.")
+        session.execute("write")
+        assert call_id not in session.calls
+        session.succeed(next(iter(session.calls)))
+        assert session.phase.__name__ in ("AwaitingModel", "Preparing", "Compacting")
+
     @pytest.mark.parametrize("call_id", ["", "x", "1", "a.b.c", "9" * 5_000 + ".1.0", "-1.2.3"])
     def test_a_suspect_under_a_strange_id_bricks_nothing(self, call_id):
         session = Session(tool())

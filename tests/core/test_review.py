@@ -341,6 +341,14 @@ class TestRepeatedAnswers:
         judged = session.tried(PolicyAllowed, **KEY, **sealed('{"x":0}'))
         assert (judged.rejection.code, judged.rejection.blame) == (RejectionCode.STALE_ATTEMPT, Blame.STALE)
 
+    def test_the_same_one_again_is_ignored_though_the_call_is_in_review_once_more(self):
+        session = proposed()
+        session.ask()
+        session.grant(arguments='{"x":2}')
+        for kind, fields in ((PolicyAsked, sealed('{"x":0}')), (ApprovalGranted, sealed('{"x":2}'))):
+            judged = session.tried(kind, **KEY, **fields)
+            assert (judged.verdict, judged.reason) == (Verdict.IGNORED, "repeats-what-was-decided")
+
     def test_one_for_a_question_never_asked_is_foreign(self):
         session = proposed()
         session.ask()
