@@ -49,7 +49,6 @@ from interpreters.support.ports import Approver, Compactor, Gate, ToolBox
 from interpreters.support.ports_model import Model
 from interpreters.support.ports_store import Journal, Store
 from interpreters.support.redaction import Redactor
-from interpreters.support.redaction import Redactor
 from interpreters.tools import Tool, Toolbox
 
 Tools = Iterable[Tool | Callable[..., Any]] | ToolBox
@@ -84,7 +83,6 @@ class Agent:
         secrets: Iterable[str] = (),
         clock: Clock | None = None,
         log: Log | None = None,
-        redactor: Redactor | None = None,
     ) -> None:
         """Put an agent together; ``ValueError`` for an unknown preset or parts that contradict each other."""
         preset = _preset_of(policy)
@@ -112,9 +110,6 @@ class Agent:
             reviews_completion=hooks.review_completion is not None,
         )
         """What sessions are run under."""
-
-    def _toolbox(self, tools: Iterable[Tool | Callable[..., Any]], redactor: Redactor | None) -> Toolbox:
-        return Toolbox(tools, keep=self._keep, host=self._context, redactor=redactor)
 
     # One turn
 
