@@ -1,6 +1,7 @@
 """What a context transform may do to a request, checked before it is sent (R-020).
 
-1. The ledger stays balanced: every call of an assistant message has exactly one result, directly behind it (L11).
+1. The ledger stays balanced: every call of an assistant message has exactly one result, directly behind it and in the
+   order of the calls (L11): dialects pair them by it.
 2. The cached prefix stays: what the last request sent is sent again, except messages that the transform itself had put
    at the very end. So a reminder behind the last message is fine, and one in the middle of the past is not.
 
@@ -83,8 +84,8 @@ def _check_ledger(messages: tuple[Message, ...]) -> None:
 def _check_answered(position: int, message: AssistantMessage, behind: Message | None) -> None:
     asked = [call.provider_id for call in message.calls]
     answered = [result.provider_id for result in behind.results] if isinstance(behind, ToolMessage) else []
-    if sorted(asked) != sorted(answered):
+    if asked != answered:
         raise ContextRefused(
             f"message {position} asks for the calls {asked}, but the results directly behind it are for {answered}: "
-            "each call needs exactly one"
+            "each call needs exactly one, in the same order"
         )
