@@ -107,26 +107,24 @@ def _of_phase(state: State) -> Iterator[Command]:
         case Preparing(request_id=request_id, ordered=True):
             yield PrepareStep(request_id, epoch, turn.preparations)
         case AwaitingModel(request=request) | Streaming(request=request):
-            yield from _of_request(request, epoch)
+            yield from _of_request(request, epoch, "model")
         case AwaitingRetry(request_id=request_id, due_at=due_at, jitter_max_ms=jitter):
             yield StartTimer(f"retry/{request_id}", epoch, turn.requests, due_at, jitter)
         case Compacting(request_id=request_id, purpose=purpose):
             yield CompactContext(request_id, epoch, turn.compactions, purpose)
         case ReviewingCompletion(request_id=request_id, awaits_tasks=False):
             yield ReviewCompletion(request_id, epoch, turn.reviews)
-        case Stopping(request=Request() as request, cancel=cancel):
-            yield RequestModel(request.request_id, epoch, request.attempt)
-            yield CancelModel(request.request_id, epoch, request.attempt)
-            if cancel is not None:
-                yield StartTimer(f"grace/{request.request_id}", epoch, request.attempt, cancel.grace_at)
+        case Stopping(request=Request() as request):
+            yield from _of_request(request, epoch, "grace", CancelModel(request.request_id, epoch, request.attempt))
         case _:
             pass
 
 
-def _of_request(request: Request, epoch: int) -> Iterator[Command]:
+def _of_request(request: Request, epoch: int, timer: str, *beside: Command) -> Iterator[Command]:
     yield RequestModel(request.request_id, epoch, request.attempt)
+    yield from beside
     if request.due_at is not None:
-        yield StartTimer(f"model/{request.request_id}", epoch, request.attempt, request.due_at)
+        yield StartTimer(f"{timer}/{request.request_id}", epoch, request.attempt, request.due_at)
 
 
 def _of_clock(state: State) -> Iterator[Command]:
@@ -141,8 +139,7 @@ def _of_batch(state: State) -> Iterator[Command]:
         return
     reviewed = reviewee(batch.calls) if isinstance(state.phase, RunningTools) else None
     for call in batch.calls:
-        if not call.registered:
-            yield from _of_call(call, state.epoch, reviewed=call is reviewed)
+        yield from _of_call(call, state.epoch, reviewed=call is reviewed)
 
 
 def _of_register(state: State) -> Iterator[Command]:
@@ -176,6 +173,8 @@ def _of_unknown(call: Call, unknown: EffectUnknown, epoch: int) -> Iterator[Comm
     run, inquiry, cancel = unknown.run, unknown.inquiry, unknown.cancel
     if unknown.live:
         yield ExecuteTool(call.call_id, epoch, run.attempt)
+    if unknown.live and cancel is None:
+        yield from timer("deadline", run.attempt, run.due_at)
     if cancel is not None:
         yield CancelTool(call.call_id, epoch, cancel.attempt, run.id)
         yield from timer("grace", cancel.attempt, cancel.grace_at)

@@ -26,11 +26,7 @@ _FIRST_KEY, _KEY, _COLON, _FIRST_ITEM, _VALUE, _NEXT = "first-key", "key", "colo
 def ends_early(text: str) -> bool:
     """Say whether the text is a proper beginning of a JSON object: some continuation would make it one."""
     position = _skip(text, 0)
-    if position == len(text):
-        return True
-    if text[position] != "{":
-        return False
-    return _walk(text, position + 1)
+    return text.startswith("{", position) and _walk(text, position + 1)
 
 
 def _walk(text: str, position: int) -> bool:

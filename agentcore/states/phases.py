@@ -13,7 +13,7 @@ import attrs
 
 from agentcore.events import CompactionPurpose
 from agentcore.states.because import Evidence, Transition
-from agentcore.states.calls import Batch, Cancel
+from agentcore.states.calls import Batch
 
 
 class StopReason(StrEnum):
@@ -65,7 +65,7 @@ class Request:
     attempt: int
     """Which try; grows within the step."""
     due_at: int | None
-    """Its deadline, in milliseconds."""
+    """Its deadline, or the end of its grace once it was told to end, in milliseconds."""
 
 
 @attrs.frozen
@@ -134,6 +134,8 @@ class Compacting:
     """The step."""
     purpose: CompactionPurpose
     """Why."""
+    cause: str = ""
+    """The provider's error that made it necessary; what the turn ends with if it fails."""
 
 
 @attrs.frozen
@@ -169,9 +171,7 @@ class Stopping:
     ending: Ending
     """The reason that entered; later ones are added to its evidence."""
     request: Request | None = None
-    """A model request that was told to end."""
-    cancel: Cancel | None = None
-    """That order, until it is confirmed or its grace is over."""
+    """A model request that was told to end, until that is confirmed or its grace is over."""
     batch: Batch | None = None
     """Calls that are not all settled."""
     quiet: bool = False

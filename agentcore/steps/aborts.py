@@ -33,7 +33,7 @@ def reached(state: State, event: AbortRequested) -> tuple[str, ...]:
             return tuple(call.call_id for call in state.register) if working else everywhere(state, event)
         case AbortScope.TURN:
             return () if working else in_batch(state, event)
-        case AbortScope.AFTER_STEP:
+        case _:
             return ()
 
 
@@ -100,7 +100,7 @@ def _abort_turn(state: State, event: AbortRequested) -> State:
     if isinstance(phase, Stopping):
         ending = add_evidence(phase.ending, *facts)
         given_up = why(Because.WAITING_GIVEN_UP, *facts)
-        return in_phase(state, evolve(phase, transition=given_up, ending=ending, request=None, cancel=None))
+        return in_phase(state, evolve(phase, transition=given_up, ending=ending, request=None))
     if isinstance(phase, Saving):
         saving = evolve(phase, ending=add_evidence(phase.ending, *facts))
         return enter_end(state, saving, Because.WAITING_GIVEN_UP, unsaved=True)

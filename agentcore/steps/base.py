@@ -91,8 +91,8 @@ def replace_call(state: State, call: Call) -> State:
         register = tuple(call if entry.call_id == call.call_id else entry for entry in state.register)
         return evolve(state, register=register)
     phase = state.phase
-    if not isinstance(phase, RunningTools | Stopping) or phase.batch is None:
-        return state
+    assert isinstance(phase, RunningTools | Stopping)
+    assert phase.batch is not None
     calls = tuple(call if old.call_id == call.call_id else old for old in phase.batch.calls)
     return in_phase(state, evolve(phase, batch=evolve(phase.batch, calls=calls)))
 

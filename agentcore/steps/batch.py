@@ -44,8 +44,7 @@ def holds_slot(call: Call) -> bool:
 
 def next_releasable(state: State) -> tuple[str, ...]:
     """Return the call that may be released now, if there is one."""
-    if not isinstance(state.phase, RunningTools):
-        return ()
+    assert isinstance(state.phase, RunningTools)
     calls = state.phase.batch.calls
     if reviewee(calls) is not None:
         return ()
@@ -66,8 +65,7 @@ def release_next(state: State) -> State | None:
 
 def absent_calls(state: State) -> tuple[str, ...]:
     """Return the calls that were proved absent, once nothing else of their batch is waited for."""
-    if not isinstance(state.phase, RunningTools):
-        return ()
+    assert isinstance(state.phase, RunningTools)
     waiting = [call for call in state.phase.batch.calls if not isinstance(call.state, Settled)]
     if all(isinstance(call.state, EffectUnknown) and call.state.proved_absent is not None for call in waiting):
         return tuple(call.call_id for call in waiting)

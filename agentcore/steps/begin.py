@@ -121,11 +121,11 @@ def compact_at_threshold(state: State) -> State | None:
 
 
 def order_compaction(
-    state: State, purpose: CompactionPurpose, because: Because, *evidence: tuple[str, object]
+    state: State, purpose: CompactionPurpose, because: Because, *evidence: tuple[str, object], cause: str = ""
 ) -> State:
-    """Enter ``Compacting`` for a purpose."""
+    """Enter ``Compacting`` for a purpose, on account of a provider's error if there was one."""
     state = in_turn(state, evolve(state.turn, compactions=state.turn.compactions + 1))
-    return in_phase(state, Compacting(why(because, *evidence), state.request_id, purpose))
+    return in_phase(state, Compacting(why(because, *evidence), state.request_id, purpose, cause))
 
 
 def request_when_prepared(state: State) -> State | None:

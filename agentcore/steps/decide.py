@@ -26,7 +26,6 @@ from agentcore.messages import (
     is_error,
 )
 from agentcore.states import (
-    WORKING,
     Because,
     Call,
     Ending,
@@ -61,8 +60,7 @@ def go_on(state: State, because: Because, bound: str = "", nudge: str = "", *, h
 def stop_for_outcome(state: State) -> State | None:
     """End the turn if a settled call demands it: a denial, a fatal error, a child that blocks (D-1, D-2)."""
     phase = state.phase
-    if not isinstance(phase, RunningTools):
-        return None
+    assert isinstance(phase, RunningTools)
     for call in phase.batch.calls:
         ending = _demanded(state, call)
         if ending is not None:
@@ -213,16 +211,21 @@ def hear_queues(state: State) -> State | None:
 
 def complete(state: State, ending: Ending, *, reviewed: bool = False) -> State:
     """Lead an answer to its end: required tasks, then the host's review, then saving."""
-    if state.turn.stop_after_step:
-        return save_end(state, Ending(StopReason.STOPPED_BY_HOST, evidence=(("cause", ending.reason.value),)))
-    review = state.config.reviews_completion and not reviewed
-    if required_tasks(state):
+    review = state.config.reviews_completion and not reviewed and not state.turn.stop_after_step
+    if required_tasks(state) and not state.turn.stop_after_step:
         phase = ReviewingCompletion(why(Because.TASKS_AWAITED), state.request_id, ending, awaits_tasks=True)
         return in_phase(state, phase)
     if review:
         state = in_turn(state, evolve(state.turn, reviews=state.turn.reviews + 1))
         return in_phase(state, ReviewingCompletion(why(Because.REVIEW_ORDERED), state.request_id, ending))
-    return save_end(state, ending, Because.ANSWER_GIVEN)
+    return finish(state, ending, Because.ANSWER_GIVEN)
+
+
+def finish(state: State, ending: Ending, because: Because) -> State:
+    """Save an answer's end; a host that wanted the turn to stop after its step gets its own reason (D-29)."""
+    if state.turn.stop_after_step:
+        ending = Ending(StopReason.STOPPED_BY_HOST, evidence=(("cause", ending.reason.value),))
+    return save_end(state, ending, because)
 
 
 def required_tasks(state: State) -> tuple[Call, ...]:
@@ -244,8 +247,6 @@ def tasks_settled(state: State) -> State | None:
 
 def blocked_by_task(state: State) -> State | None:
     """End the turn if a background task of it failed whose contract says that this blocks (R-166)."""
-    if not isinstance(state.phase, WORKING):
-        return None
     for call in state.register:
         settled = call.state
         blocking = call.contract.on_failure == "block" and _is_task_of(state, call)
@@ -262,20 +263,20 @@ def accept_completion(state: State, event: CompletionAccepted) -> State | Ignore
     """Let the turn end with its answer."""
     if refused := _not_reviewed(state, event):
         return refused
-    ending = state.phase.ending if isinstance(state.phase, ReviewingCompletion) else Ending(StopReason.FINAL_ANSWER)
-    if event.warning:
-        ending = evolve(ending, warning=event.warning)
-    return save_end(state, ending, Because.COMPLETION_ACCEPTED)
+    assert isinstance(state.phase, ReviewingCompletion)
+    ending = evolve(state.phase.ending, warning=event.warning or state.phase.ending.warning)
+    return finish(state, ending, Because.COMPLETION_ACCEPTED)
 
 
 def refuse_completion(state: State, event: CompletionRefused) -> State | Ignored | Refused:
     """Go on with the review's feedback, a bounded number of times; then override it with a warning (D-22)."""
     if refused := _not_reviewed(state, event):
         return refused
-    ending = state.phase.ending if isinstance(state.phase, ReviewingCompletion) else Ending(StopReason.FINAL_ANSWER)
+    assert isinstance(state.phase, ReviewingCompletion)
+    ending = state.phase.ending
     if not allows(state.config.limits.completion_refusals, state.turn.counters.completion_refusals):
         warned = evolve(ending, warning=f"the completion review objected: {event.feedback}")
-        return save_end(state, add_evidence(warned, ("feedback", event.feedback)), Because.COMPLETION_OVERRIDDEN)
+        return finish(state, add_evidence(warned, ("feedback", event.feedback)), Because.COMPLETION_OVERRIDDEN)
     state = nudged(state, event.feedback, MessageSource.FEEDBACK)
     return go_on(state, Because.COMPLETION_REFUSED, "completion_refusals")
 

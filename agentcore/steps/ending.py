@@ -15,7 +15,6 @@ from agentcore.states import (
     AwaitingModel,
     Batch,
     Because,
-    Cancel,
     Ending,
     Evidence,
     Request,
@@ -36,8 +35,9 @@ def end_turn(state: State, ending: Ending, *, request: Request | None = None, ba
     if request is None and batch is None:
         return save_end(state, ending)
     transition = why(Because.STOP_ENTERED, ("reason", ending.reason), *ending.evidence)
-    cancel = Cancel(request.attempt, state.at + state.config.limits.grace_ms) if request is not None else None
-    return in_phase(state, Stopping(transition, ending, request=request, cancel=cancel, batch=batch))
+    if request is not None:
+        request = evolve(request, due_at=state.at + state.config.limits.grace_ms)
+    return in_phase(state, Stopping(transition, ending, request=request, batch=batch))
 
 
 def stop_turn(state: State, ending: Ending) -> State:
@@ -71,7 +71,7 @@ def write_results(state: State) -> State:
 
 def keep_interrupted(state: State, message: AssistantMessage) -> State:
     """Keep the text of a reply that came while stopping; its calls are dropped."""
-    parts = tuple(part for part in message.parts if isinstance(part, TextPart) and part.text)
+    parts = tuple(part for part in message.parts if isinstance(part, TextPart) and part.text.strip())
     if not parts:
         return state
     kept = evolve(message, parts=parts, interrupted=True)

@@ -1,8 +1,7 @@
 """Mending a history that was not written by this engine, once, when it is taken in (D-35).
 
-Each call without a result gets one that says so; each result without a call, and each second call of one provider
-id, is set aside and
-named. The outcome is valid for every provider, and mending it again changes nothing.
+Each call without a result gets one that says so; each result without a call, and each second call of one provider id,
+is set aside and named. The outcome is valid for every provider, and mending it again changes nothing.
 """
 
 from __future__ import annotations
@@ -15,14 +14,13 @@ from attrs import evolve
 from agentcore.messages import (
     Abandoned,
     AssistantMessage,
-    AssistantPart,
     IdSet,
     Message,
-    ToolCallPart,
     ToolMessage,
     ToolResult,
     UserMessage,
 )
+from agentcore.steps.sendable import says_something, sendable
 
 INTERRUPTED = "Interrupted: no result of this call was recorded; its effect may have happened."
 """What stands for a missing result."""
@@ -58,11 +56,16 @@ def mend(messages: tuple[Message, ...], turn: int, known: IdSet) -> Mended:
             known = known.add(message.message_id)
             kept.append(message)
         elif isinstance(message, AssistantMessage):
+            request_id = f"{turn}.{steps + 1}"
+            fit = sendable(message.parts, request_id)
+            own = evolve(message, request_id=request_id, epoch=0, attempt=0, parts=fit.parts)
+            if not says_something(own):
+                set_aside += [message.request_id, *(result.provider_id for result in results)]
+                continue
             steps += 1
-            own, doubles = _own(message, f"{turn}.{steps}")
             given, orphans = _first_of_each(own, results)
             kept.append(own)
-            set_aside += (*doubles, *orphans)
+            set_aside += (*fit.dropped, *orphans)
             if own.calls:
                 paired, missing = _pair(own, given)
                 kept.append(ToolMessage(own.request_id, paired))
@@ -86,24 +89,6 @@ def _with_results(messages: tuple[Message, ...]) -> Iterator[tuple[Message, tupl
         yield message, tuple(results)
         if not isinstance(message, AssistantMessage | ToolMessage):
             position = first
-
-
-def _own(message: AssistantMessage, request_id: str) -> tuple[AssistantMessage, tuple[str, ...]]:
-    """Give the message ids of ours, and drop the second call of one provider id: no provider takes it."""
-    parts: list[AssistantPart] = []
-    seen: set[str] = set()
-    doubles = []
-    for part in message.parts:
-        if isinstance(part, ToolCallPart) and not part.provider_executed:
-            named = part if part.provider_id else evolve(part, provider_id=f"call-{request_id}.{len(seen)}")
-            if named.provider_id in seen:
-                doubles.append(named.provider_id)
-                continue
-            seen.add(named.provider_id)
-            parts.append(named)
-        else:
-            parts.append(part)
-    return evolve(message, request_id=request_id, epoch=0, attempt=0, parts=tuple(parts)), tuple(doubles)
 
 
 def _first_of_each(

@@ -44,6 +44,7 @@ from agentcore.states import (
 from agentcore.steps.base import consumed, counted, in_phase, why
 from agentcore.steps.begin import order_compaction, request_model
 from agentcore.steps.ending import add_evidence, end_turn, keep_interrupted
+from agentcore.steps.sendable import sendable
 from agentcore.steps.verdicts import Ignored, Refused, stale
 
 StepAnswer = StepPrepared | PreparationFailed
@@ -98,8 +99,9 @@ _COUNTERS: Mapping[type[Answer], str] = {
 
 
 def repeats(written: AssistantMessage, event: ModelReplied) -> bool:
-    """Say whether a reply tells again what was taken from it: the same parts, less what was dropped."""
-    return event.finish is written.finish and all(part in event.parts for part in written.parts)
+    """Say whether a reply tells again what was taken from it: the same parts, less what was dropped or mended."""
+    said = sendable(event.parts, event.request_id).parts
+    return event.finish is written.finish and all(part in said for part in written.parts)
 
 
 def prepare(state: State, event: StepPrepared) -> State | Refused:
@@ -155,7 +157,7 @@ def fail_model(state: State, event: ModelFailed) -> State | Refused:
             return _shrink(state, CompactionPurpose.OVERFLOW, event.message, facts)
         case ModelFailure.MEDIA_TOO_LARGE:
             return _shrink(state, CompactionPurpose.MEDIA, event.message, facts)
-        case ModelFailure.FATAL:
+        case _:
             return model_error(state, event.message, facts)
 
 
@@ -184,7 +186,7 @@ def _shrink(state: State, purpose: CompactionPurpose, message: str, facts: Facts
     if not allows(getattr(state.config.limits, bound), getattr(state.turn.counters, bound)):
         return model_error(state, message, facts)
     because = Because.CONTEXT_TOO_LARGE if overflow else Because.MEDIA_TOO_LARGE
-    return order_compaction(counted(state, **{bound: 1}), purpose, because, *facts)
+    return order_compaction(counted(state, **{bound: 1}), purpose, because, *facts, cause=message)
 
 
 def model_error(state: State, message: str, facts: Facts) -> State:
@@ -205,11 +207,11 @@ def compacted(state: State, event: ContextCompacted) -> State | Refused:
     if refused := misdirected(state, event, state.turn.compactions):
         return refused
     state = consumed(state, event.usage)
-    phase = state.phase
-    purpose = phase.purpose if isinstance(phase, Compacting) else event.purpose
+    assert isinstance(state.phase, Compacting)
+    purpose = state.phase.purpose
     problem = _objection(state, event, purpose)
     if problem:
-        return _not_compacted(state, purpose, problem)
+        return _not_compacted(state, state.phase, problem)
     window = _moved(state.window, event, purpose)
     state = evolve(state, window=window, turn=evolve(state.turn, context_tokens=event.tokens_after))
     sizes = (("tokens_before", event.tokens_before), ("tokens_after", event.tokens_after))
@@ -241,14 +243,16 @@ def fail_compaction(state: State, event: CompactionFailed) -> State | Refused:
     if refused := misdirected(state, event, state.turn.compactions):
         return refused
     state = consumed(state, event.usage)
-    purpose = state.phase.purpose if isinstance(state.phase, Compacting) else CompactionPurpose.THRESHOLD
-    return _not_compacted(state, purpose, event.reason)
+    assert isinstance(state.phase, Compacting)
+    return _not_compacted(state, state.phase, event.reason)
 
 
-def _not_compacted(state: State, purpose: CompactionPurpose, reason: str) -> State:
-    if purpose is CompactionPurpose.THRESHOLD:
+def _not_compacted(state: State, phase: Compacting, reason: str) -> State:
+    """Go on after a threshold; after an overflow the turn ends with the provider's error, not with ours."""
+    if phase.purpose is CompactionPurpose.THRESHOLD:
         return request_model(state, Because.COMPACTION_SKIPPED, ("reason", reason))
-    return model_error(state, reason, (("cause", f"compaction-failed: {purpose.value}"),))
+    facts = (("cause", f"compaction-failed: {phase.purpose.value}"), ("reason", reason))
+    return model_error(state, phase.cause, facts)
 
 
 def reply_while_stopping(state: State, event: ModelReplied) -> State | Ignored | Refused:
@@ -285,6 +289,8 @@ def _end_request(
     if refused := misdirected(state, event, phase.request.attempt):
         return refused
     state = consumed(state, event.usage)
+    dropped = len(message.calls) if message is not None else 0
     if message is not None:
         state = keep_interrupted(state, message)
-    return in_phase(state, evolve(phase, transition=why(Because.STOP_CONTINUES), request=None, cancel=None))
+    transition = why(Because.STOP_CONTINUES, ("discarded_calls", dropped or ""))
+    return in_phase(state, evolve(phase, transition=transition, request=None))

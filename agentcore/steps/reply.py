@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import attrs
 from attrs import evolve
 
 from agentcore.events import ModelReplied
@@ -9,15 +10,13 @@ from agentcore.limits import allows
 from agentcore.messages import (
     ArgumentsState,
     AssistantMessage,
-    AssistantPart,
     FinishReason,
     InvalidCall,
     InvalidReason,
-    MediaPart,
-    OpaquePart,
+    ParsedArguments,
     ReasoningPart,
-    TextPart,
     ToolCallPart,
+    clean_text,
     parse_arguments,
 )
 from agentcore.policy import ToolContract
@@ -35,8 +34,9 @@ from agentcore.states import (
 )
 from agentcore.steps.base import consumed, in_phase, recounted, want_checkpoint, why
 from agentcore.steps.decide import complete, go_on, owed
-from agentcore.steps.ending import end_turn
+from agentcore.steps.ending import end_turn, keep_interrupted
 from agentcore.steps.model import misdirected
+from agentcore.steps.sendable import Sendable, says_something, sendable
 from agentcore.steps.verdicts import Refused
 
 
@@ -49,98 +49,104 @@ def judge_reply(state: State, event: ModelReplied) -> State | Refused:
     if usage.input_tokens is not None:
         context = usage.input_tokens + (usage.output_tokens or 0)
         state = evolve(state, turn=evolve(state.turn, context_tokens=context))
-    parts, dropped = _without_doubles(event.parts, state.request_id)
+    mended = sendable(event.parts, state.request_id)
     message = AssistantMessage(
-        event.request_id, event.epoch, event.attempt, parts, event.finish, model=event.model, metadata=event.metadata
+        event.request_id,
+        event.epoch,
+        event.attempt,
+        mended.parts,
+        event.finish,
+        model=event.model,
+        metadata=event.metadata,
     )
-    if event.finish is FinishReason.CONTENT_FILTER:
-        return _filtered(state, message)
+    if event.finish is FinishReason.CONTENT_FILTER or (message.calls and event.finish is FinishReason.REFUSAL):
+        return _withheld(state, message)
     if message.calls:
-        return propose_calls(state, message, dropped)
-    state = evolve(state, history=state.history.append(message)) if parts else state
+        return propose_calls(state, message, mended)
+    if says_something(message):
+        state = evolve(state, history=state.history.append(message))
     if event.finish is FinishReason.LENGTH:
         return cut_short(state)
     return judge_text(state, message)
 
 
-def _without_doubles(
-    parts: tuple[AssistantPart, ...], request_id: str
-) -> tuple[tuple[AssistantPart, ...], tuple[str, ...]]:
-    """Drop the second call of one provider id (G-2), and give a call without one an id of ours."""
-    kept: list[AssistantPart] = []
-    dropped: list[str] = []
-    seen: set[str] = set()
-    index = 0
-    for part in parts:
-        if not isinstance(part, ToolCallPart) or part.provider_executed:
-            kept.append(part)
-            continue
-        named = part if part.provider_id else evolve(part, provider_id=f"call-{request_id}.{index}")
-        index += 1
-        if named.provider_id in seen:
-            dropped.append(named.provider_id)
-        else:
-            seen.add(named.provider_id)
-            kept.append(named)
-    return tuple(kept), tuple(dropped)
+def _withheld(state: State, message: AssistantMessage) -> State:
+    """End the turn for an answer that a filter or a refusal cut: nothing of it runs, its text stays as interrupted."""
+    facts = (("code", message.finish.value), ("discarded_calls", str(len(message.calls))))
+    state = keep_interrupted(state, message)
+    said = f"the provider withheld the answer: {message.finish.value}"
+    return end_turn(state, Ending(StopReason.MODEL_ERROR, message=said, evidence=facts))
 
 
-def _filtered(state: State, message: AssistantMessage) -> State:
-    """A content filter cut the answer: nothing of it runs, what text there is stays as interrupted."""
-    text = tuple(part for part in message.parts if isinstance(part, TextPart) and part.text)
-    if text:
-        state = evolve(state, history=state.history.append(evolve(message, parts=text, interrupted=True)))
-    ending = Ending(
-        StopReason.MODEL_ERROR,
-        message="the provider's content filter stopped the answer",
-        evidence=(("code", "content-filter"),),
-    )
-    return end_turn(state, ending)
-
-
-def propose_calls(state: State, message: AssistantMessage, dropped: tuple[str, ...]) -> State:
+def propose_calls(state: State, message: AssistantMessage, mended: Sendable) -> State:
     """Make a batch of the calls. A cut message runs none of them, even those that can be read (L12)."""
-    parsed = [parse_arguments(part.arguments) for part in message.calls]
+    parsed = tuple(parse_arguments(raw) for raw in mended.raw)
     cut = message.finish is FinishReason.LENGTH or any(item.state is ArgumentsState.INCOMPLETE for item in parsed)
     calls = tuple(
-        _propose(state, part, f"{message.request_id}.{index}", cut=cut) for index, part in enumerate(message.calls)
+        _propose(state, part, Asked(f"{message.request_id}.{index}", raw, arguments, cut=cut))
+        for index, (part, raw, arguments) in enumerate(zip(message.calls, mended.raw, parsed, strict=True))
     )
-    state = recounted(state, empty_replies=0, think_only=0, unknown_finishes=0, missing_completions=0)
+    if not cut:
+        state = recounted(state, empty_replies=0, think_only=0, unknown_finishes=0, missing_completions=0)
     transition = why(
         Because.CALLS_PROPOSED,
         ("calls", len(calls)),
         ("finish", message.finish.value),
         ("truncated", "yes" if cut else ""),
-        ("dropped", ", ".join(dropped)),
+        ("dropped", ", ".join(mended.dropped)),
     )
     return in_phase(state, RunningTools(transition, Batch(message.request_id, message, calls, truncated=cut)))
 
 
-def _propose(state: State, part: ToolCallPart, call_id: str, *, cut: bool) -> Call:
+@attrs.frozen
+class Asked:
+    """What is known of a call before it is looked at."""
+
+    call_id: str
+    """Minted here."""
+    raw: str
+    """What the model wrote as arguments."""
+    parsed: ParsedArguments
+    """What reading them showed."""
+    cut: bool = False
+    """Its message was cut."""
+
+
+def _propose(state: State, part: ToolCallPart, asked: Asked) -> Call:
     """Build one call: proposed for review, or settled at once as invalid."""
-    contract = state.config.tool(part.name)
-    parsed = parse_arguments(part.arguments)
+    contract, parsed = state.config.tool(part.name), asked.parsed
     complete = parsed.state is ArgumentsState.COMPLETE
     call = Call(
-        call_id=call_id,
+        call_id=asked.call_id,
         provider_id=part.provider_id,
         name=part.name,
-        raw_arguments=part.arguments,
+        raw_arguments=asked.raw,
         proposed=parsed.text if complete else "",
         arguments=parsed.text if complete else "",
         contract=contract or ToolContract(part.name or "unnamed"),
         state=Proposed(why(Because.CALL_PROPOSED, ("tool", part.name))),
         tries=Tries(reviews=1),
     )
-    if cut:
+    if asked.cut:
         return _invalid(call, InvalidReason.TRUNCATED, "the message was cut", Because.MESSAGE_TRUNCATED)
     if contract is None:
         names = ", ".join(tool.name for tool in state.config.tools) or "none"
         problem = f"there is no tool {part.name!r}. Available tools: {names}"
         return _invalid(call, InvalidReason.TOOL_NOT_FOUND, problem, Because.TOOL_NOT_FOUND)
     if not complete:
-        return _invalid(call, InvalidReason.ARGUMENTS_MALFORMED, parsed.text, Because.ARGUMENTS_MALFORMED)
+        problem = f"{parsed.text}. You wrote: {preview(asked.raw)}"
+        return _invalid(call, InvalidReason.ARGUMENTS_MALFORMED, problem, Because.ARGUMENTS_MALFORMED)
     return call
+
+
+PREVIEW = 800
+"""Characters of wrong arguments that a model is shown again."""
+
+
+def preview(text: str) -> str:
+    """Return a text, or its beginning and its length."""
+    text = clean_text(text)
+    return text if len(text) <= PREVIEW else f"{text[:PREVIEW]} … ({len(text)} characters)"
 
 
 def _invalid(call: Call, reason: InvalidReason, problem: str, because: Because) -> Call:
@@ -158,13 +164,12 @@ def cut_short(state: State) -> State:
 
 def judge_text(state: State, message: AssistantMessage) -> State:
     """Sort an answer without calls: what is owed, then nothing, only thinking, an unstated end, an answer."""
-    state = recounted(state, truncation_reissues=0)
     if (onward := owed(state)) is not None:
         return onward
-    if not _says_something(message):
+    if not says_something(message):
         return _said_nothing(state, message)
     limits, used = state.config.limits, state.turn.counters
-    warning = ""
+    warning = "the model announced tool calls and made none" if message.finish is FinishReason.TOOL_CALLS else ""
     if message.finish in (FinishReason.UNKNOWN, FinishReason.PAUSE):
         if allows(limits.unknown_finishes, used.unknown_finishes):
             text = "It is unclear whether you were done. Go on, or say that you are."
@@ -186,23 +191,3 @@ def _said_nothing(state: State, message: AssistantMessage) -> State:
             state, Because.EMPTY_REPLY_NUDGED, "empty_replies", "Your reply was empty. Answer, or call a tool."
         )
     return end_turn(state, Ending(StopReason.NO_ANSWER))
-
-
-def _says_something(message: AssistantMessage) -> bool:
-    """Say whether there is anything for the user: text, media, or something only the provider understands."""
-    lasting = any(isinstance(part, MediaPart | OpaquePart | ToolCallPart) for part in message.parts)
-    return lasting or bool(without_thinking(message.text))
-
-
-_THINKING = (("<think>", "</think>"), ("<thinking>", "</thinking>"))
-
-
-def without_thinking(text: str) -> str:
-    """Take thinking that stands in the text, and closing tags that some models leave behind, out of it (R-092)."""
-    for opening, closing in _THINKING:
-        kept = []
-        while (start := text.find(opening)) >= 0 and (end := text.find(closing, start)) >= 0:
-            kept.append(text[:start])
-            text = text[end + len(closing) :]
-        text = "".join((*kept, text)).replace(closing, "")
-    return text.strip()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from agentcore.messages import (
-    Abandoned,
     CancelledCall,
     DeniedCall,
     EffectSeen,
@@ -63,7 +62,8 @@ def describe(outcome: Outcome) -> str:
             return _NOT_EXECUTED[why_not] + proof + again
         case CancelledCall(effect=effect):
             return _CANCELLED[effect]
-        case Abandoned(by=by):
+        case _:
+            by = outcome.by
             return f"Unknown: the effect may have happened; {by} gave up finding out. Check before doing it again."
 
 

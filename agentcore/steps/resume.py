@@ -37,7 +37,8 @@ from agentcore.states import (
 )
 from agentcore.steps.base import counted, find_call, in_phase, in_turn, want_checkpoint, why
 from agentcore.steps.begin import request_model
-from agentcore.steps.ending import add_evidence, save_end, stop_turn
+from agentcore.steps.decide import finish
+from agentcore.steps.ending import add_evidence, stop_turn
 
 
 def resume(state: State, event: SessionResumed) -> State:
@@ -68,9 +69,8 @@ def resume(state: State, event: SessionResumed) -> State:
     if beyond:
         ending = Ending(StopReason.RESUMES, evidence=(("resumes", str(state.turn.counters.resumes)),))
         state = stop_turn(state, ending)
-        if isinstance(state.phase, Stopping):
-            state = in_phase(state, evolve(state.phase, request=None, cancel=None, quiet=True))
-        return state
+        assert isinstance(state.phase, Stopping)
+        return in_phase(state, evolve(state.phase, request=None, quiet=True))
     return _resume_phase(state, transition)
 
 
@@ -79,12 +79,15 @@ def _above(state: State, event: SessionResumed) -> State:
     recovery = event.recovery
     named = [step_of(suspect.call_id.rpartition(".")[0]) for suspect in recovery.suspects]
     used = [(recovery.last_turn, recovery.last_step), *(step for step in named if step is not None)]
-    turns = max(state.turns, *(number for number, _ in used))
-    step = max(state.turn.step, *(step if number == state.turn.number else 0 for number, step in used))
+    lost = max((step for number, step in used if number == state.turn.number), default=0)
+    step = max(state.turn.step, lost)
+    if lost == step and state.batch is None:
+        # What this step asked for, and the calls it led to, may be lost: it is asked for again under an id of its own.
+        step += 1
     return evolve(
         state,
         epoch=max(state.epoch, recovery.last_epoch),
-        turns=turns,
+        turns=max(state.turns, *(number for number, _ in used)),
         turn=evolve(state.turn, step=step),
     )
 
@@ -112,7 +115,7 @@ def _resume_stopping(state: State, phase: Stopping, transition: Transition, *, b
     if beyond:
         ending = add_evidence(ending, ("resumes", state.turn.counters.resumes))
     quiet = phase.quiet or beyond
-    phase = evolve(phase, transition=transition, ending=ending, request=None, cancel=None, quiet=quiet)
+    phase = evolve(phase, transition=transition, ending=ending, request=None, quiet=quiet)
     return in_phase(state, phase)
 
 
@@ -129,7 +132,7 @@ def _resume_phase(state: State, transition: Transition) -> State:
         case Compacting():
             state = in_turn(state, evolve(turn, compactions=turn.compactions + 1))
         case ReviewingCompletion(awaits_tasks=False) if not state.config.reviews_completion:
-            return save_end(state, phase.ending, Because.ANSWER_GIVEN)
+            return finish(state, phase.ending, Because.ANSWER_GIVEN)
         case ReviewingCompletion(awaits_tasks=False):
             state = in_turn(state, evolve(turn, reviews=turn.reviews + 1))
         case _:

@@ -60,7 +60,7 @@ def fire_timer(state: State, event: TimerFired) -> State | Ignored:
         return request_model(state, Because.RETRY_DUE)
     if isinstance(phase, Stopping) and kind == "grace" and not timed_call(state, event):
         transition = why(Because.GRACE_ENDED, ("request", state.request_id))
-        return in_phase(state, evolve(phase, transition=transition, request=None, cancel=None))
+        return in_phase(state, evolve(phase, transition=transition, request=None))
     return state
 
 

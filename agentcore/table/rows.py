@@ -1,7 +1,7 @@
 """What a row is: a source, an event, a step, and the targets it may choose among.
 
-``row`` is a transition, ``ignore`` a legal event that changes nothing, ``guard`` a step that never accepts but says
-precisely why, ``move`` a row of the pseudo-event ``Advance``. "From any phase" is a helper that *expands* into rows:
+``row`` is a transition, ``ignore`` a legal event that changes nothing, ``guard_each`` a step that never accepts but
+says why, ``move`` a row of the pseudo-event ``Advance``. "From any phase" is a helper that *expands* into rows:
 there is no other way to change state (D-11).
 """
 
@@ -74,11 +74,6 @@ def row(
 def ignore(source: type[Any], event: type[Any], *, because: str) -> tuple[Row, ...]:
     """A legal event that changes nothing here."""
     return (Row(source, event, Kind.IGNORE, None, (), because=because),)
-
-
-def guard(source: type[Any], event: type[Any], step: Callable[..., Any]) -> tuple[Row, ...]:
-    """An event that is never accepted here; the step says whether it is ignored or refused, and why."""
-    return (Row(source, event, Kind.GUARD, step, ()),)
 
 
 def move(

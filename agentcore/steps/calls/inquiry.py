@@ -55,6 +55,7 @@ from agentcore.steps.calls.moves import (
     settle,
     settle_denying,
     suspect,
+    suspect_running,
 )
 from agentcore.steps.verdicts import Advance, Ignored, Refused, stale
 
@@ -99,10 +100,7 @@ def _conclusive(call: Call, unknown: EffectUnknown, event: EffectInspected) -> b
     """Decide whether "not found" proves absence: by construction, by time, or by a person's word."""
     if unknown.inquiry.by is Inspector.PERSON or call.contract.effect is Effect.FENCEABLE:
         return event.conclusive
-    within_ms, covered_at = call.contract.acts_within_ms, unknown.run.covered_at
-    if within_ms is None or covered_at is None:
-        return False
-    return unknown.inquiry.ordered_at - covered_at >= within_ms
+    return unknown.inquiry.ordered_at >= _settles_at(call, unknown)
 
 
 def _look_again(
@@ -142,8 +140,7 @@ def _look_again(
 def unproved(call: Call) -> Call:
     """Take back a proof of absence that something has contradicted."""
     unknown = call.state
-    if not isinstance(unknown, EffectUnknown):
-        return call
+    assert isinstance(unknown, EffectUnknown)
     voided = tuple(run for run in call.voided if run.id != unknown.run.id)
     return evolve(call, voided=voided, state=evolve(unknown, proved_absent=None, rechecked=False))
 
@@ -200,8 +197,7 @@ def refuse_inspection(_state: State, call: Call, _event: InspectionRequested) ->
 def request_retry(state: State, call: Call, _event: RetryRequested) -> Call | Refused:
     """Run again on request: legal only after the absence was proved, within the bound (R-158, R-243)."""
     unknown = call.state
-    if not isinstance(unknown, EffectUnknown):
-        return refuse_retry(state, call, _event)
+    assert isinstance(unknown, EffectUnknown)
     if unknown.proved_absent is None:
         by = unknown.inquiry.by.value
         advice = f"Inspect first: inspect-effect {call.call_id} by {by}."
@@ -236,9 +232,9 @@ def resolve(state: State, call: Call, event: EffectResolved) -> Call | Ignored |
             return settle(call, failed, Because.PERSON_RESOLVED, *facts)
         case Resolution.NOT_EXECUTED:
             return _resolve_absent(state, call, event, facts)
-        case Resolution.ABANDONED if isinstance(current, Settled):
+        case _ if isinstance(current, Settled):
             return Ignored("already-given-up")
-        case Resolution.ABANDONED:
+        case _:
             return settle(call, Abandoned(event.by), Because.PERSON_RESOLVED, *facts)
 
 
@@ -252,12 +248,14 @@ def _resolve_absent(state: State, call: Call, event: EffectResolved, facts: Fact
     return settle(voided, outcome, Because.PERSON_RESOLVED, *facts)
 
 
-def inquire(state: State, call: Call, event: TimerFired) -> Call | Ignored:
-    """Look again when the pause is over; when its grace is over, stop waiting for an attempt to confirm its end."""
+def inquire(state: State, call: Call, event: TimerFired) -> Call:
+    """Look again when the pause is over; stop waiting when the grace is; tell a task to stop at its deadline."""
     unknown = call.state
-    if not isinstance(unknown, EffectUnknown):
-        return Ignored("nobody-waits")
-    if event.timer_id.startswith("grace/"):
+    assert isinstance(unknown, EffectUnknown)
+    kind = event.timer_id.partition("/")[0]
+    if kind == "deadline":
+        return suspect_running(state, call, unknown.run, Because.DEADLINE_PASSED, ("deadline", unknown.run.due_at))
+    if kind == "grace":
         transition = why(Because.GRACE_ENDED)
         return evolve(call, state=evolve(unknown, transition=transition, live=False, cancel=None))
     by = unknown.inquiry.by if unknown.inquiry.by is Inspector.PERSON else inspector_for(state, call)
@@ -268,14 +266,15 @@ def inquire(state: State, call: Call, event: TimerFired) -> Call | Ignored:
 
 def end_grace(state: State, call: Call, _event: TimerFired) -> Call:
     """Stop waiting for a confirmation: what cannot be proved is unknown, and looked into."""
-    run = call.run
-    if call.contract.pure or run is None:
+    assert isinstance(call.state, CancellationRequested)
+    if call.contract.pure:
         return settle(call, CancelledCall(EffectSeen.NONE), Because.GRACE_ENDED)
-    return suspect(state, call, run, Because.GRACE_ENDED)
+    return suspect(state, call, call.state.run, Because.GRACE_ENDED)
 
 
 def report_absence(_state: State, call: Call, _event: Advance) -> Call:
     """Report a proved absence to the model when nothing else of the batch is waited for."""
-    proof = call.state.proved_absent if isinstance(call.state, EffectUnknown) else None
-    outcome = NotExecuted(NotExecutedReason.PROVED_ABSENT, proof or "")
+    assert isinstance(call.state, EffectUnknown)
+    proof = call.state.proved_absent or ""
+    outcome = NotExecuted(NotExecutedReason.PROVED_ABSENT, proof)
     return settle(call, outcome, Because.ABSENCE_REPORTED, ("evidence", proof))

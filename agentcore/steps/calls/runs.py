@@ -7,6 +7,7 @@ kept as evidence and shown, for it says that there may be two deeds.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
 
 from attrs import evolve
@@ -32,6 +33,7 @@ from agentcore.messages import (
     Outcome,
     ProvedBy,
     Succeeded,
+    digest,
     is_open,
 )
 from agentcore.policy import Effect
@@ -97,6 +99,12 @@ def _wrong_attempt(call: Call, event: Report, relation: Relation) -> Refused:
     return stale(RejectionCode.STALE_ATTEMPT, name)
 
 
+def _own_run(state: State, call: Call, event: Report) -> Run | Refused:
+    """Return the present attempt if the event names it."""
+    relation, run = relate(state, call, event)
+    return run if relation is Relation.OWN and run is not None else _wrong_attempt(call, event, relation)
+
+
 def _outcome(call: Call, event: ToolSucceeded | ToolFailed | ToolCancelled | TaskSettled, by: ProvedBy) -> Outcome:
     """Build the outcome an event reports, with all its evidence."""
     late = isinstance(call.state, EffectUnknown) or (isinstance(call.state, Settled) and is_open(call.state.outcome))
@@ -118,11 +126,11 @@ def _outcome(call: Call, event: ToolSucceeded | ToolFailed | ToolCancelled | Tas
             return FailedCall(event.result, "task-failed", timed_out=late, proved_by=by)
         case ToolFailed():
             return FailedCall(event.error, event.kind, event.fatal, event.duration_ms, timed_out=late, proved_by=by)
-        case ToolCancelled():
+        case _:
             return CancelledCall(event.effect)
 
 
-_SETTLED_BY = {
+_SETTLED_BY: Mapping[type[Report], Because] = {
     ToolSucceeded: Because.TOOL_SUCCEEDED,
     ToolFailed: Because.TOOL_FAILED,
     ToolCancelled: Because.TOOL_CANCELLED,
@@ -132,9 +140,9 @@ _SETTLED_BY = {
 
 def start(state: State, call: Call, event: ToolStarted) -> Call | Ignored | Refused:
     """Note that the attempt began, and what an inspection can ask about."""
-    relation, run = relate(state, call, event)
-    if relation is not Relation.OWN or run is None:
-        return _wrong_attempt(call, event, relation)
+    run = _own_run(state, call, event)
+    if isinstance(run, Refused):
+        return run
     if run.started:
         repeated = event.handle == run.handle
         return Ignored("already-started") if repeated else stale(RejectionCode.ALREADY_STARTED, call.call_id)
@@ -145,9 +153,9 @@ def start(state: State, call: Call, event: ToolStarted) -> Call | Ignored | Refu
 
 def progress(state: State, call: Call, event: ToolProgressed) -> Call | Ignored | Refused:
     """Note what is newly known of the remote state, a bounded number of times."""
-    relation, run = relate(state, call, event)
-    if relation is not Relation.OWN or run is None:
-        return _wrong_attempt(call, event, relation)
+    run = _own_run(state, call, event)
+    if isinstance(run, Refused):
+        return run
     if event.observation == run.observation:
         return Ignored("nothing-new")
     if not allows(state.config.limits.observations, call.tries.observations_used):
@@ -166,8 +174,7 @@ def _with_run(state: State, call: Call, run: Run, because: Because, *facts: tupl
     if isinstance(present, EffectUnknown) and present.proved_absent is not None:
         contradicted = (*facts, ("contradicts", present.proved_absent))
         return suspect(state, call, run, because, *contradicted, resumed=present.resumed)
-    if not isinstance(present, Executing | CancellationRequested | EffectUnknown):
-        return call
+    assert isinstance(present, Executing | CancellationRequested | EffectUnknown)
     return evolve(call, state=evolve(present, run=run, transition=why(because, *facts)))
 
 
@@ -223,9 +230,9 @@ def cancelled(state: State, call: Call, event: ToolCancelled) -> Call | Ignored 
     """Take a confirmed stop. One whose effect is unproved proves only that the attempt has ended."""
     if event.effect is not EffectSeen.UNPROVED:
         return _ended(state, call, event, (("effect", event.effect.value),))
-    relation, run = relate(state, call, event)
-    if relation is not Relation.OWN or run is None:
-        return _wrong_attempt(call, event, relation)
+    run = _own_run(state, call, event)
+    if isinstance(run, Refused):
+        return run
     if call.contract.pure:
         return settle(call, CancelledCall(EffectSeen.NONE), Because.TOOL_CANCELLED)
     if call.contract.effect is Effect.OPAQUE and stopping(state, call) and not call.unproved:
@@ -266,9 +273,9 @@ def _settle_end(
 
 def lost(state: State, call: Call, event: ToolLost) -> Call | Ignored | Refused:
     """Take that an attempt is out of sight: for everything that acts this is no failure but an unknown."""
-    relation, run = relate(state, call, event)
-    if relation is not Relation.OWN or run is None:
-        return _wrong_attempt(call, event, relation)
+    run = _own_run(state, call, event)
+    if isinstance(run, Refused):
+        return run
     if event.observation and event.observation != run.observation:
         run = evolve(run, observation=event.observation)
     facts = (("cause", event.cause), ("target", event.target), ("observation", event.observation))
@@ -290,16 +297,16 @@ def _attempt_ended(state: State, call: Call, run: Run, because: Because, facts: 
     unknown = call.state
     if not unknown.live and unknown.cancel is None:
         return Ignored("already-ended")
-    if unknown.proved_absent is not None or unknown.inquiry.resume_at is None:
+    if unknown.inquiry.resume_at is None:
         return evolve(call, state=evolve(unknown, run=run, transition=why(because, *facts), live=False, cancel=None))
     return suspect(state, call, run, because, *facts, resumed=unknown.resumed)
 
 
 def detach(state: State, call: Call, event: TaskStarted) -> Call | Ignored | Refused:
     """Let a detached tool go on in the background: the call stays as it is and moves to the register."""
-    relation, run = relate(state, call, event)
-    if relation is not Relation.OWN or run is None:
-        return _wrong_attempt(call, event, relation)
+    run = _own_run(state, call, event)
+    if isinstance(run, Refused):
+        return run
     if not call.contract.detached:
         return Refused(RejectionCode.NOT_DETACHED, Blame.WORLD, call.call_id)
     if call.registered:
@@ -311,8 +318,7 @@ def detach(state: State, call: Call, event: TaskStarted) -> Call | Ignored | Ref
 
 def pass_deadline(state: State, call: Call, _event: TimerFired) -> Call:
     """Past its deadline a read has failed; anything else is unknown, told to stop, and looked into (R-153)."""
-    if not isinstance(call.state, Executing):
-        return call
+    assert isinstance(call.state, Executing)
     run = call.state.run
     facts = (("deadline", run.due_at),)
     if call.contract.pure:
@@ -324,8 +330,7 @@ def pass_deadline(state: State, call: Call, _event: TimerFired) -> Call:
 def repeat(state: State, call: Call, event: Report) -> Call | Ignored | Refused:
     """Judge a report about a settled call: evidence settles what was left open, a repetition is ignored."""
     settled = call.state
-    if not isinstance(settled, Settled):
-        return Ignored("not-settled")
+    assert isinstance(settled, Settled)
     relation, run = relate(state, call, event)
     if call.registered and is_open(settled.outcome):
         return _settle_open(state, call, event, run)
@@ -333,13 +338,27 @@ def repeat(state: State, call: Call, event: Report) -> Call | Ignored | Refused:
         return Ignored("already-settled")
     if relation is Relation.FOREIGN:
         return _wrong_attempt(call, event, relation)
-    if isinstance(event, ToolSucceeded | ToolFailed | ToolCancelled | TaskSettled) and _agrees(call, settled, event):
+    if not isinstance(event, ToolSucceeded | ToolFailed | ToolCancelled | TaskSettled):
+        return stale(RejectionCode.ALREADY_SETTLED, call.call_id)
+    if _agrees(call, settled, event):
         return Ignored("repeats-what-was-settled")
-    absent = isinstance(settled.outcome, NotExecuted) and settled.outcome.reason in _ABSENT
-    if absent and (isinstance(event, ToolSucceeded) or (isinstance(event, TaskSettled) and event.succeeded)):
-        advice = "It was declared absent, and says that it acted."
-        return Refused(RejectionCode.CONTRADICTS_ABSENCE, Blame.WORLD, call.call_id, advice)
-    return stale(RejectionCode.ALREADY_SETTLED, call.call_id)
+    said = _outcome(call, event, ProvedBy.ATTEMPT)
+    conflict = f"Settled as {_print(settled.outcome)}, this one says {_print(said)}."
+    if isinstance(said, Succeeded) and _denies(settled.outcome):
+        return Refused(RejectionCode.CONTRADICTS_ABSENCE, Blame.WORLD, call.call_id, conflict)
+    return stale(RejectionCode.ALREADY_SETTLED, call.call_id, conflict)
+
+
+def _denies(outcome: Outcome) -> bool:
+    """Say whether an outcome of a started call claims that there was no effect (D-8)."""
+    if isinstance(outcome, CancelledCall):
+        return outcome.effect is EffectSeen.NONE
+    return isinstance(outcome, NotExecuted) and outcome.reason in _ABSENT
+
+
+def _print(outcome: Outcome) -> str:
+    """Name an outcome so that two of them can be told apart without being quoted."""
+    return f"{type(outcome).__name__} sha256 {digest(describe(outcome))[:16]}"
 
 
 _ABSENT = (NotExecutedReason.PROVED_ABSENT, NotExecutedReason.PERSON_SAYS)

@@ -77,10 +77,9 @@ def stop_unstarted(state: State, call: Call, event: Stop) -> Call:
     return settle_denying(state, evolve(call, aborted=True), not_started(state), because)
 
 
-def stop_running(state: State, call: Call, event: Stop) -> Call | Ignored:
+def stop_running(state: State, call: Call, event: Stop) -> Call:
     """Tell a started attempt to stop; it is cancelled only when it confirms (R-177)."""
-    if not isinstance(call.state, Executing):
-        return Ignored("not-executing")
+    assert isinstance(call.state, Executing)
     because = Because.ABORT_REQUESTED if isinstance(event, AbortRequested) else Because.TURN_STOPPING
     run = call.state.run
     call, cancel = order_cancel(state, evolve(call, aborted=True))
@@ -97,8 +96,7 @@ def stop_cancelling(state: State, call: Call, event: AbortRequested) -> Call | I
 def stop_unknown(state: State, call: Call, event: Stop) -> Call | Ignored:
     """Tell an unknown attempt to stop, as it may still run; a second act gives up on it."""
     unknown = call.state
-    if not isinstance(unknown, EffectUnknown):
-        return Ignored("not-unknown")
+    assert isinstance(unknown, EffectUnknown)
     if isinstance(event, AbortRequested) and stopping(state, call):
         return give_up(state, call, event)
     if unknown.proved_absent is not None:
@@ -118,9 +116,6 @@ def give_up(_state: State, call: Call, _event: AbortRequested) -> Call:
     """Give up finding out: a read had no effect, anything else stays open in the register."""
     if call.contract.pure:
         return settle(call, CancelledCall(EffectSeen.NONE), Because.GIVEN_UP)
-    if isinstance(call.state, EffectUnknown) and call.state.proved_absent is not None:
-        outcome = NotExecuted(NotExecutedReason.PROVED_ABSENT, call.state.proved_absent)
-        return settle(call, outcome, Because.ABSENCE_REPORTED)
     return settle(call, Abandoned("user"), Because.GIVEN_UP)
 
 
@@ -137,8 +132,7 @@ def resume_unstarted(state: State, call: Call, event: SessionResumed) -> Call:
 def resume_running(state: State, call: Call, _event: SessionResumed) -> Call:
     """Turn an attempt that may have been under way into what is proved; covered or not, it may have acted."""
     running = call.state
-    if not isinstance(running, Released | Executing | CancellationRequested):
-        return call
+    assert isinstance(running, Released | Executing | CancellationRequested)
     run = running.run
     if run.covered_at is None:
         run = evolve(run, covered_at=state.at)
@@ -155,11 +149,10 @@ def _resume_pure(state: State, call: Call, run: Run) -> Call:
     return lose(state, call, run, Because.SESSION_RESUMED)
 
 
-def resume_unknown(state: State, call: Call, _event: SessionResumed) -> Call | Ignored:
+def resume_unknown(state: State, call: Call, _event: SessionResumed) -> Call:
     """Ask about an unknown effect anew: who was looking is dead, and so is the order to stop."""
     unknown = call.state
-    if not isinstance(unknown, EffectUnknown):
-        return Ignored("not-unknown")
+    assert isinstance(unknown, EffectUnknown)
     run = unknown.run if unknown.run.covered_at is not None else evolve(unknown.run, covered_at=state.at)
     kept = evolve(unknown, run=run, live=False, cancel=None, rechecked=False)
     if unknown.proved_absent is not None:
