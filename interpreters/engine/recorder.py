@@ -101,8 +101,10 @@ class Recorder:
     async def _mend(self, error: StoreError) -> None:
         bound = self._limits.checkpoint_retries
         for tried in range(_TRIES if bound is None else bound):
-            pause = doubled(self._limits.checkpoint_base_ms, tried, _DELAY_CAP_MS)
-            await sleep_until(self._clock, self._clock.now() + pause)
+            if tried:
+                # The first time at once: often only the handle has to be asked what it still has.
+                pause = doubled(self._limits.checkpoint_base_ms, tried - 1, _DELAY_CAP_MS)
+                await sleep_until(self._clock, self._clock.now() + pause)
             try:
                 await self._write_missing()
             except StoreError as again:
