@@ -381,7 +381,6 @@ class TestAfterTheStep:
         assert [item.message_id for item in session.state.queues.follow_ups] == [queued]
 
     def test_asked_for_during_the_review_it_ends_the_turn_as_stopped_by_its_host(self):
-        # Red until the review asks whether the host wanted this end.
         session = Session(reviews_completion=True)
         session.prompt()
         session.follow_up()

@@ -250,7 +250,6 @@ class TestAskingForALook:
 
     @pytest.mark.req("R-243", "D-8")
     def test_loses_no_proof_of_absence(self):
-        # Red until a proof survives a look that comes to nothing.
         session = unknown(calls=2)
         session.inspected(Finding.NOT_EXECUTED, conclusive=True, evidence="no row")
         session.tried(InspectionRequested, call_id="1.1.0")
@@ -293,13 +292,14 @@ class TestAskingForALook:
         assert session.outcome().result == "built"
 
     def test_of_a_running_task_leaves_it_its_deadline(self):
-        # Red until a look at a running task costs nothing.
         session = Session(tool("job", detached=True))
         session.execute("job")
         session.detach()
         session.inspect()
         session.inspected(Finding.STILL_RUNNING)
-        assert "start-timer deadline/1.1.0" in session.waits
+        session.fire("deadline/1.1.0")
+        assert session.register == {"1.1.0": "EffectUnknown"}
+        assert {"execute-tool 1.1.0", "cancel-tool 1.1.0"} <= set(session.waits)
 
 
 class TestAskingForARetry:
@@ -443,7 +443,6 @@ class TestEarlierAttempts:
 
     @pytest.mark.parametrize("end", [(ToolFailed, {"error": "no"}), (ToolCancelled, {"effect": EffectSeen.NONE})])
     def test_an_end_of_the_only_attempt_settles_while_no_newer_one_started(self, end):
-        # Red until a released attempt counts as not started, as in a running engine it has not.
         session, first = self.keyed_twice()
         kind, fields = end
         session.give(kind, **first, **fields)
@@ -529,7 +528,6 @@ class TestEarlierAttempts:
 
     @pytest.mark.req("D-8")
     def test_a_success_of_the_attempt_that_waits_as_absent_is_shown_as_contradiction(self):
-        # Red until the own attempt is recognised as the voided one too.
         session = unknown(calls=2)
         execution = {"call_id": "1.1.0", "epoch": 0, "attempt": 1}
         session.inspected(Finding.NOT_EXECUTED, conclusive=True)
@@ -546,14 +544,12 @@ class TestEarlierAttempts:
 
     @pytest.mark.req("D-8")
     def test_a_success_after_a_persons_word_of_absence_is_refused_as_contradiction(self):
-        # Red until a person's word counts as a declaration of absence too.
         session = unknown(calls=2)
         session.resolve(Resolution.NOT_EXECUTED)
         judged = session.tried(ToolSucceeded, call_id="1.1.0", epoch=0, attempt=1, result="done after all")
         assert judged.rejection.code is RejectionCode.CONTRADICTS_ABSENCE
 
     def test_a_late_failure_of_an_earlier_attempt_of_an_unknown_call_is_kept_as_evidence(self):
-        # Red until late proofs other than successes are kept.
         session, first = self.keyed_twice()
         session.all_saved()
         session.lose()

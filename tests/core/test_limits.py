@@ -165,7 +165,6 @@ class TestToolCalls:
 
     @pytest.mark.req("R-166")
     def test_a_call_that_blocks_on_failure_and_was_not_started_for_the_limit_ends_it_as_the_limit(self):
-        # Red until the limit comes before the contract of a call it kept from starting.
         session = Session(tool(on_failure="block"), limits=Limits(tool_calls=0))
         session.execute("write")
         session.all_saved()
@@ -236,7 +235,6 @@ class TestTokensAndCost:
 
     @pytest.mark.req("D-23", "D-28")
     def test_the_cause_is_kept_with_them(self):
-        # Red until every limit keeps what the request that no longer fits was for.
         session = reading(tokens=10)
         session.propose("read")
         session.allow()
@@ -649,14 +647,12 @@ class TestTheTableOfBounds:
 
     @pytest.mark.parametrize("name", [field.name for field in attrs.fields(Limits) if field.type in (int, "int")])
     def test_what_has_to_be_a_number_is_never_unlimited(self, name):
-        # Red until None is refused where no unlimited exists.
         with pytest.raises(ValueError, match=rf"limits\.{name}"):
             Limits(**{name: None})
 
 
 @pytest.mark.req("R-214", "R-166")
 def test_a_model_cannot_brick_a_turn_with_many_calls():
-    # Red until the moves of one event are bounded by the batch.
     session = Session(tool("read", Effect.PURE), limits=Limits(tool_calls=0))
     session.prompt()
     session.reply(*(call("read", str(number)) for number in range(1_010)))

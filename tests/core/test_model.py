@@ -235,11 +235,12 @@ class TestCompaction:
     @pytest.mark.parametrize("kind", [ModelFailure.OVERFLOW, ModelFailure.MEDIA_TOO_LARGE])
     def test_that_fails_where_it_is_needed_ends_the_turn(self, kind):
         session = asked()
-        session.model_fails(kind)
+        session.model_fails(kind, "413 too large")
         session.compaction_fails("nothing left to leave out")
         session.all_saved()
         assert session.stop is StopReason.MODEL_ERROR
-        assert session.ending.message == "nothing left to leave out"
+        assert session.ending.message == "413 too large", "the provider's error, not ours"
+        assert ("reason", "nothing left to leave out") in session.ending.evidence
 
     @pytest.mark.req("G-8")
     @pytest.mark.parametrize(
@@ -260,7 +261,7 @@ class TestCompaction:
         session.model_fails(ModelFailure.OVERFLOW)
         session.compacted(**{"covers_to": 1, **fields})
         assert session.stop is StopReason.MODEL_ERROR
-        assert session.ending.message == objection
+        assert dict(session.ending.evidence)["reason"] == objection
 
     def test_that_is_no_good_at_the_threshold_is_passed_over(self):
         session = asked(compact_at_tokens=0)
@@ -276,7 +277,7 @@ class TestCompaction:
         session.prompt()
         session.model_fails(ModelFailure.OVERFLOW)
         session.compacted(covers_to=1)
-        assert session.ending.message == "position 1 is outside of the window, 2 to 3"
+        assert ("reason", "position 1 is outside of the window, 2 to 3") in session.ending.evidence
 
     @pytest.mark.parametrize(
         ("kind", "fields"),
@@ -400,10 +401,19 @@ class TestLateAnswers:
     def test_in_idle_are_refused(self, kind, fields):
         assert Session().tried(kind, **KEY, **fields).verdict is Verdict.REJECTED
 
-    def test_that_repeat_a_reply_are_ignored_while_its_calls_run(self):
+    @pytest.mark.parametrize(
+        "parts",
+        [
+            (call("read", "a"),),
+            (call("read", ""), call("read", "")),
+            (call("read", "a"), call("read", "a"), call("read", "b", raw="[]")),
+            (TextPart("before"), call("read", "a", raw="{,"), TextPart("after"), call("read", "b")),
+        ],
+    )
+    def test_that_repeat_a_reply_are_ignored_while_its_calls_run(self, parts):
         session = asked()
-        session.reply(call("read", "a"))
-        judged = session.tried(ModelReplied, **KEY, parts=(call("read", "a"),))
+        session.reply(*parts)
+        judged = session.tried(ModelReplied, **KEY, parts=parts)
         assert (judged.verdict, judged.reason) == (Verdict.IGNORED, "repeats-what-was-answered")
 
     @pytest.mark.req("R-245", "R-064")

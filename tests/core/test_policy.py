@@ -107,7 +107,6 @@ class TestDenials:
         assert "cancel-tool 1.1.0" in session.commands
 
     def test_beyond_their_bound_name_the_call_that_went_beyond(self):
-        # Red until the ending speaks of the denial that tripped the bound.
         session = Session(tool(), limits=Limits(denials=1))
         session.propose("write", "write")
         session.block("1.1.0", rule="first")

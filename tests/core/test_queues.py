@@ -343,6 +343,20 @@ class TestImport:
         assert len(session.results) == 2
         assert len({result.provider_id for result in session.results}) == 2
 
+    def test_a_message_of_the_model_without_anything_to_send_is_set_aside_with_its_results(self):
+        session = Session()
+        session.bring(user("Hi."), model(" "), results(("z", "lost")), model("Yes."))
+        assert session.said == ("prompt: Hi.", "model: Yes.")
+        assert dict(session.state.phase.transition.evidence)["set_aside"] == "old, z"
+        assert session.state.turn.step == 1
+
+    def test_slips_of_another_engine_are_made_fit_to_be_sent(self):
+        session = Session()
+        session.bring(model(call("write", "a", raw="{,"), "Behind a call."), results(("a", "done")))
+        parts = session.history[0].parts
+        assert [type(part).__name__ for part in parts] == ["TextPart", "ToolCallPart"]
+        assert parts[1].arguments == "{}"
+
     def test_a_call_that_the_provider_ran_is_left_alone(self):
         from attrs import evolve
 

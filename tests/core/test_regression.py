@@ -25,8 +25,9 @@ from tests.core.driver import Session, call, tool
 DECISIVE = {ModelReplied: "call_model", ArgumentsRefused: "validate_tool", ToolSucceeded: "execute_tool"}
 """What decided, by the name the requirement gives it."""
 
-WHOLE = [label for label in FinishReason if label not in (FinishReason.LENGTH, FinishReason.CONTENT_FILTER)]
-"""Labels that do not say that the message is not whole."""
+WITHHELD = (FinishReason.CONTENT_FILTER, FinishReason.REFUSAL)
+WHOLE = [label for label in FinishReason if label not in (FinishReason.LENGTH, *WITHHELD)]
+"""Labels that do not say that the message is cut or withheld."""
 
 
 def stages(session):

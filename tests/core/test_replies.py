@@ -62,13 +62,21 @@ class TestTheLabel:
         assert session.phase is Failed
         assert session.ending.message == "the model never stated an end"
 
-    @pytest.mark.parametrize("parts", [("Half a sen", call("read")), ("Half a sen",)])
-    def test_content_filter_runs_nothing_and_keeps_the_text_as_interrupted(self, parts):
+    @pytest.mark.parametrize(
+        ("label", "parts"),
+        [
+            (FinishReason.CONTENT_FILTER, ("Half a sen", call("read"))),
+            (FinishReason.CONTENT_FILTER, ("Half a sen",)),
+            (FinishReason.REFUSAL, ("Half a sen", call("read"))),
+        ],
+    )
+    def test_that_withholds_the_answer_runs_nothing_and_keeps_the_text_as_interrupted(self, label, parts):
         session = asked()
-        session.reply(*parts, finish=FinishReason.CONTENT_FILTER)
+        session.reply(*parts, finish=label)
         session.all_saved()
         assert session.stop is StopReason.MODEL_ERROR
-        assert dict(session.ending.evidence) == {"code": "content-filter"}
+        assert session.ending.message == f"the provider withheld the answer: {label.value}"
+        assert dict(session.ending.evidence) == {"code": label.value, "discarded_calls": str(len(parts) - 1)}
         assert session.history[-1].interrupted
         assert session.history[-1].text == "Half a sen"
 
@@ -114,18 +122,22 @@ class TestACutMessage:
         assert session.stop is StopReason.TRUNCATED
         assert len(session.results) == 2
 
-    @pytest.mark.parametrize("between", ["calls", "text"])
-    def test_with_a_whole_one_between_begins_the_count_anew(self, between):
-        session = asked(unknown_finishes=9)
+    def test_with_a_round_of_calls_between_begins_the_count_anew(self):
+        session = asked()
         for _ in range(3):
             session.reply("Half", finish=FinishReason.LENGTH)
-            if between == "calls":
-                session.execute("read")
-                session.succeed(result=str(session.now))
-            else:
-                session.reply("More.", finish=FinishReason.UNKNOWN)
+            session.execute("read")
+            session.succeed(result=str(session.now))
         session.answer()
         assert session.phase is Completed
+
+    def test_and_other_slips_do_not_reset_each_others_counts(self):
+        session = asked(truncation_reissues=2, think_only=2, steps=None)
+        for _ in range(2):
+            session.reply(call("read"), finish=FinishReason.LENGTH)
+            session.reply(ReasoningPart("Hm."))
+        session.reply(call("read"), finish=FinishReason.LENGTH)
+        assert session.stop is StopReason.TRUNCATED
 
     def test_does_not_count_as_a_round_of_errors(self):
         session = asked(failing_rounds=0)
@@ -185,6 +197,34 @@ class TestNothingSaid:
             session.succeed(result=str(number))
         session.answer()
         assert session.phase is Completed
+
+
+class TestWhatCanBeSentBack:
+    """Every request is valid by construction, whatever slip is in the message."""
+
+    def test_calls_stand_behind_everything_else(self):
+        session = asked()
+        session.reply("One.", call("read", "a"), "Two.", ReasoningPart("Hm."))
+        kinds = [type(part).__name__ for part in session.state.batch.message.parts]
+        assert kinds == ["TextPart", "TextPart", "ReasoningPart", "ToolCallPart"]
+
+    @pytest.mark.parametrize("raw", ["{,", "[]", "", '{"a":1}{"b":2}'])
+    def test_arguments_that_are_no_object_are_sent_back_as_an_empty_one_and_kept_raw_with_the_call(self, raw):
+        session = asked()
+        session.reply(call("read", "a", raw=raw), call("read", "b"))
+        assert session.state.batch.message.calls[0].arguments == "{}"
+        assert session.call("1.1.0").raw_arguments == raw
+
+    def test_an_object_is_sent_back_as_the_model_wrote_it(self):
+        session = asked()
+        session.reply(call("read", "a", raw='{ "b": 1 }'))
+        assert session.state.batch.message.calls[0].arguments == '{ "b": 1 }'
+
+    @pytest.mark.parametrize("parts", [(), ("",), (" \n",), ("</think>",), (ReasoningPart("Hm."),)])
+    def test_a_message_that_says_nothing_is_not_written(self, parts):
+        session = asked()
+        session.reply(*parts)
+        assert [line.split(":")[0] for line in session.said] == ["prompt", "nudge"]
 
 
 class TestWhatIsKept:

@@ -415,7 +415,6 @@ class TestWhatTheStoreFound:
     )
     @pytest.mark.parametrize("call_id", ["1.1.0", "1.3.0"])
     def test_no_call_of_the_running_turn_shares_an_id_with_a_suspect(self, phase, call_id):
-        # Red until a suspect of the running step raises the step too.
         session = Session(
             tool(),
             prepares_steps=phase == "Preparing",

@@ -113,14 +113,12 @@ class TestLookup:
     @pytest.mark.req("D-15")
     @pytest.mark.parametrize("raw", ['{"a":1.', '{"a":1e', '{"a":1e+', '{"a":-1.'])
     def test_arguments_that_end_inside_a_number_end_early(self, raw):
-        # Red until a cut number is told from a wrong one.
         session = proposed(call(x=1), call(raw=raw))
         assert [result.outcome.reason for result in session.results] == [InvalidReason.TRUNCATED] * 2
 
     @pytest.mark.req("D-15")
     @pytest.mark.parametrize("raw", ['{"a":1} t', '{"a":1}-', "{n", '{"a" t'])
     def test_arguments_that_no_further_text_completes_are_malformed(self, raw):
-        # Red until what can be completed is told from what cannot.
         session = proposed(call(x=1), call(raw=raw))
         assert session.calls == {"1.1.0": "Proposed", "1.1.1": "Settled"}
 
@@ -277,7 +275,6 @@ class TestWhatWouldRunAgainIsReviewedAnew:
 
     @pytest.mark.req("R-010")
     def test_a_review_under_way_is_finished_before_one_in_front_of_it_begins(self):
-        # Red until an order to evaluate cannot leave and come back.
         session = executing(calls=2, limits=Limits(max_parallel=1))
         session.resume()
         assert "evaluate-policy 1.1.1" in session.waits
@@ -287,7 +284,6 @@ class TestWhatWouldRunAgainIsReviewedAnew:
         assert set(session.calls.values()) <= {"Released", "Ready"}
 
     def test_the_answer_to_an_open_question_is_always_taken(self):
-        # Red until a question stays answerable whatever happens in front of it.
         session = executing(calls=2, limits=Limits(max_parallel=1))
         session.resume()
         session.ask("1.1.1")
@@ -311,7 +307,6 @@ class TestRepeatedAnswers:
         ],
     )
     def test_the_same_one_again_is_ignored(self, first, kind, fields):
-        # Red until every answer that agrees is ignored, not only a permission.
         session = proposed("write", "write")
         first(session)
         judged = session.tried(kind, **KEY, **fields)

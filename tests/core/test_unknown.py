@@ -271,7 +271,8 @@ class TestAnAbort:
         session.abort()
         session.stopped(EffectSeen.NONE, "1.1.0")
         judged = session.tried(ToolSucceeded, **execution, result="written")
-        assert judged.rejection.code is RejectionCode.ALREADY_SETTLED
+        assert judged.rejection.code is RejectionCode.CONTRADICTS_ABSENCE
+        assert session.outcome("1.1.0") == CancelledCall(EffectSeen.NONE)
 
     @pytest.mark.parametrize("effect", ASKED)
     def test_reaches_an_unknown_one(self, effect):
