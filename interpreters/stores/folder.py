@@ -36,7 +36,7 @@ class Folder:
 
     def make(self) -> None:
         """Make the directory and those above it; the names of the new ones are durable."""
-        new = [path for path in (self.path, *self.path.parents) if not osio.exists(path)]
+        new = [path for path in (self.path, *self.path.parents) if not osio.is_there(path)]
         osio.make_directory(self.path)
         for path in new:
             osio.sync_directory(path.parent)

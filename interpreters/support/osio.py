@@ -113,7 +113,7 @@ def list_names(path: Path) -> tuple[str, ...]:
     return tuple(sorted(os.listdir(path)))
 
 
-def exists(path: Path) -> bool:
+def is_there(path: Path) -> bool:
     """Return whether there is anything under a name; a link counts for what it points to."""
     return os.path.exists(path)
 
@@ -386,9 +386,8 @@ def run_process(arguments: Sequence[str], *, env: Mapping[str, str]) -> int:
         raise
 
 
-def terminal_width(descriptor: int) -> int:
-    """Return the columns of a terminal; 80 where nobody can tell."""
-    try:
-        return os.get_terminal_size(descriptor).columns or 80
-    except OSError:
-        return 80
+def discard_output(descriptor: int) -> None:
+    """Let whatever is still written to a descriptor go nowhere."""
+    nowhere = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
+    os.dup2(nowhere, descriptor)
+    os.close(nowhere)
