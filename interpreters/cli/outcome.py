@@ -1,0 +1,71 @@
+"""Running one command: whatever it raises becomes words for the user and an exit code, once, here."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from argparse import Namespace
+from collections.abc import Callable
+from importlib import import_module
+
+from agentcore.codec import encode_event
+from interpreters.cli.exits import Exit, Problem, exit_of_error
+from interpreters.cli.output import Output
+from interpreters.engine import StorageUnavailable
+from interpreters.tools import ToolDefinitionError
+
+Command = Callable[[Namespace, Output], int]
+"""A command: what was typed and where to write in, an exit code out."""
+
+
+def run_command(chosen: Namespace) -> int:
+    """Run what was chosen and return the exit code. A defect of ours keeps its traceback."""
+    output = Output(as_json=getattr(chosen, "as_json", False), quiet=getattr(chosen, "quiet", False))
+    try:
+        return _run(chosen, output)
+    except KeyboardInterrupt:
+        output.end_line()
+        _die_of_interrupt()
+        return Exit.LEFT
+    finally:
+        output.close()
+
+
+def _run(chosen: Namespace, output: Output) -> int:
+    module, _, name = chosen.command.partition(":")
+    command: Command = getattr(import_module(module), name)
+    try:
+        return command(chosen, output)
+    except Exception as error:
+        cause = alone(error)
+        if isinstance(cause, ToolDefinitionError):
+            cause = Problem(str(cause))
+        code = exit_of_error(cause)
+        if code is None:
+            raise
+        tell(cause, code, output)
+        return code
+
+
+def alone(error: BaseException) -> BaseException:
+    """Return the one error in groups that hold only it; task groups wrap whatever passes through them."""
+    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+        error = error.exceptions[0]
+    return error
+
+
+def tell(error: BaseException, code: Exit, output: Output) -> None:
+    """Say what is wrong; events that could not be saved are handed to whoever reads standard error."""
+    if output.as_json:
+        output.value({"error": str(error), "exit": int(code)})
+    output.warn(f"agentcore: {error}")
+    if isinstance(error, StorageUnavailable):
+        for seq, event in error.unsaved:
+            output.warn(f"  not saved: {seq} {encode_event(event).decode()}")
+
+
+def _die_of_interrupt() -> None:
+    """End as whoever started this process expects of a program that was interrupted; threads do not hold it up."""
+    sys.stdout.flush()
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    signal.raise_signal(signal.SIGINT)

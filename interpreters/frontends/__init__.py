@@ -1,0 +1,38 @@
+"""Frontends: what a person at a terminal, or a program behind a pipe, is shown of a session.
+
+Everything here turns values into text and decides nothing: ``Terminal`` the views of a running session, ``feed`` the
+same views for a program, and the others what can be read from a state or a journal. All text that comes from a model,
+a tool or a file is made harmless before it is shown: it never carries control characters to a terminal.
+"""
+
+from __future__ import annotations
+
+from interpreters.frontends.calls import call_line, outcome_line, short_arguments
+from interpreters.frontends.effects import Remedy, effects_text, effects_values
+from interpreters.frontends.feed import as_value, outcome_value, standing
+from interpreters.frontends.style import Style
+from interpreters.frontends.terminal import Screen, Terminal
+from interpreters.frontends.transcripts import transcript_text, transcript_values
+from interpreters.frontends.transitions import event_tag, transition_text
+from interpreters.frontends.usage import usage_text, usage_values
+
+__all__ = [
+    "Remedy",
+    "Screen",
+    "Style",
+    "Terminal",
+    "as_value",
+    "call_line",
+    "effects_text",
+    "effects_values",
+    "event_tag",
+    "outcome_line",
+    "outcome_value",
+    "short_arguments",
+    "standing",
+    "transcript_text",
+    "transcript_values",
+    "transition_text",
+    "usage_text",
+    "usage_values",
+]
