@@ -1,10 +1,10 @@
 """What the cases share: a session that is held to the four things that hold in every case, and broken twins.
 
-1. After every event: every call that a model is sent has its one result, directly behind and in order; nothing executes
-   without a permission for exactly these arguments, nor a second time without evidence in between; an end stays what it
-   is; and the journal, read back from its bytes, gives the same state and the same outstanding commands.
-2. A case is a function ``check(…)``. It passes on what is shipped and is shown to fail on a broken twin: the tables with
-   one row changed (``broken``), one function as it was (``patched``), or another limit.
+1. After every event: every call that a model is sent has its one result, directly behind and in order; nothing
+   executes without a permission for exactly these arguments, nor a second time without evidence in between; an end
+   stays what it is; and the journal, read back from its bytes, gives the same state and the same outstanding commands.
+2. A case is a function ``check(…)``. It passes on what is shipped and is shown to fail on a broken twin: the tables
+   with one row changed (``broken``), one function as it was (``patched``), or another limit.
 """
 
 from __future__ import annotations
@@ -219,6 +219,7 @@ def _asks(phase: Phase, command: Any) -> bool:
 
 def unknown_state(case: Case, call_id: str = "1.1.0") -> EffectUnknown:
     """The state of a call that has to be unknown."""
+    assert call_id in {**case.calls, **case.register}, f"{call_id} is over"
     state = case.call(call_id).state
     assert isinstance(state, EffectUnknown), f"{call_id} is {type(state).__name__}"
     return state
@@ -251,7 +252,17 @@ def seal(value: Any) -> str:
     return digest(repr(value))
 
 
-# ---- real stores
+# ---- real engines and stores
+
+
+async def until_started(views: Any, call_id: str) -> None:
+    """Read views until an execution of a call is recorded as begun."""
+    async for shown in views:
+        batch = shown.view.state.batch if shown.name == "state" else None
+        calls = batch.calls if batch is not None else ()
+        if any(call.call_id == call_id and call.run is not None and call.run.started for call in calls):
+            return
+    raise AssertionError(f"{call_id} did not start")
 
 
 def crash_image(folder: Path, to: Path) -> Path:

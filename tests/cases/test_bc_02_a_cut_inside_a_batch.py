@@ -163,7 +163,7 @@ def test_a_compaction_that_parts_calls_from_results_has_failed(covers_to):
 
 
 def test_a_compaction_that_may_cut_anywhere_is_found_out():
-    with patched((model, "_objection", lambda state, event, purpose: "")):
+    with patched((model, "_objection", lambda *_: "")):
         fails(check_compacted, 2)
 
 
@@ -229,5 +229,5 @@ async def test_a_transform_that_breaks_the_ledger_sends_nothing_and_the_session_
 @pytest.mark.anyio
 @pytest.mark.parametrize("name", ["V1", "V2", "V4", "reordered", "doubled"])
 async def test_sending_whatever_a_transform_returns_is_found_out(name):
-    with patched((context, "_check_ledger", lambda messages: None)):
+    with patched((context, "_check_ledger", lambda *_: None)):
         await fails_async(check_transformed, name)

@@ -161,7 +161,5 @@ async def test_two_executors_that_both_deliver_leave_one_result(second):
 
 @pytest.mark.anyio
 async def test_an_engine_that_believes_the_second_executor_is_found_out(monkeypatch):
-    monkeypatch.setattr(
-        "interpreters.engine.engine.reduce", broken(instead(Settled, ToolSucceeded, settle_again))
-    )
+    monkeypatch.setattr("interpreters.engine.engine.reduce", broken(instead(Settled, ToolSucceeded, settle_again)))
     await fails_async(check_race, "out-B")
