@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from agentcore import TABLES, Judgement, Tables, Verdict
 from agentcore.events import EVENTS, Event
 from agentcore.messages import find_result
 from agentcore.rejections import RejectionCode
 from agentcore.states import CALL_STATES, PHASES, Call, EffectUnknown, Proposed, Settled, State
+from agentcore.steps.verdicts import TimePassed
 from agentcore.table import Kind, Row
 from agentcore.testing.passage import Passage, all_calls, find_call
 
@@ -20,16 +22,47 @@ def row_of(rows: Iterable[Row], source: type, event: type) -> Row | None:
     return next((row for row in rows if (row.source, row.event) == (source, event)), None)
 
 
-def rows_for(state: State, event: Event, tables: Tables = TABLES) -> tuple[Row, ...] | None:
+def rows_for(meeting: Meeting, event: Event, tables: Tables = TABLES) -> tuple[Row, ...] | None:
     """The rows that decide: the turn's, and that of the one call an event is about; ``None`` if that call never was."""
-    row = row_of(tables.turn, type(state.phase), type(event))
+    row = row_of(tables.turn, meeting.phase, type(event))
     if row is None or not row.answered_by_call:
         return (row,) if row is not None else ()
-    call = find_call(state, event.call_id)
-    if call is None and find_result(state.history, event.call_id) is None:
+    if meeting.call is None:
         return None
-    own = row_of(tables.call, Settled if call is None else type(call.state), type(event))
+    own = row_of(tables.call, meeting.call, type(event))
     return (row, own) if own is not None else (row,)
+
+
+class Meeting(NamedTuple):
+    """Where an event meets a session."""
+
+    phase: type
+    """Its phase."""
+    call: type | None
+    """The state of the call that is named, if it ever was."""
+    before: tuple[Row, ...] = ()
+    """Rows that were taken before the event was looked at, because the turn's time was up."""
+
+
+def meeting_of(state: State, event: Event, rows: tuple[Row, ...] = ()) -> Meeting:
+    """Where an event met a session, by the rows that were taken: time passes before anything else does."""
+    call = find_call(state, getattr(event, "call_id", ""))
+    written = call is None and find_result(state.history, getattr(event, "call_id", "")) is not None
+    own = Settled if written else None if call is None else type(call.state)
+    if not rows or rows[0].event is not TimePassed:
+        return Meeting(type(state.phase), own)
+    size = next((place for place, row in enumerate(rows) if row.event is type(event)), len(rows))
+    before, rest = rows[:size], rows[size:]
+    reached = closure({type(state.phase)}, moves_of(before))
+    phase = rest[0].source if rest else rows[0].to[0]
+    assert phase in reached, f"the event was looked at in {phase.__name__}, time leads to {named(reached)}"
+    if own is not None and len(rest) > 1 and rest[1].source in closure({own}, moves_of(before)):
+        own = rest[1].source
+    return Meeting(phase, own, before)
+
+
+def moves_of(rows: Iterable[Row]) -> list[tuple[type, tuple[type, ...]]]:
+    return [(row.source, row.to) for row in rows]
 
 
 def promised(rows: tuple[Row, ...] | None) -> tuple[frozenset[Verdict], str]:
@@ -45,13 +78,14 @@ def promised(rows: tuple[Row, ...] | None) -> tuple[frozenset[Verdict], str]:
 
 def breach(passage: Passage, judgement: Judgement, tables: Tables = TABLES) -> str | None:
     """What of the tables' promise is broken by what became of an event."""
-    rows = rows_for(passage.before, passage.event, tables)
+    meeting = meeting_of(passage.before, passage.event, judgement.rows)
+    rows = rows_for(meeting, passage.event, tables)
     verdicts, reason = promised(rows)
     if judgement.verdict not in verdicts:
         return f"{judgement.verdict} ({judgement.reason}), though the table promises {sorted(verdicts)}"
     if reason and judgement.reason != reason:
         return f"{judgement.verdict} because of {judgement.reason}, though the table says {reason}"
-    if rows is not None and judgement.rows[: len(rows)] != rows:
+    if rows is not None and judgement.rows[: len(meeting.before) + len(rows)] != meeting.before + rows:
         return f"decided by {[row.name for row in judgement.rows]}, not by {[row.name for row in rows]}"
     if judgement.verdict is Verdict.ACCEPTED:
         return _strayed(passage, judgement)
@@ -68,7 +102,7 @@ def _strayed(passage: Passage, judgement: Judgement) -> str | None:
             phases = set(row.to)
     if type(passage.after.phase) not in phases:
         return f"the phase is {type(passage.after.phase).__name__}, the rows lead to {named(phases)}"
-    moves = [(row.source, row.to) for row in judgement.rows if row.source in CALL_STATES]
+    moves = moves_of(row for row in judgement.rows if row.source in CALL_STATES)
     for old, new in passage.moved:
         if new is not None and not _is_answered_in_batch(passage.after, new):
             places = closure(_origins(passage.before, old, new), moves)

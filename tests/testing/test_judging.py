@@ -35,7 +35,7 @@ from agentcore.testing.strategies.pools import in_phase, with_call
 from agentcore.testing.strategies.walk import is_no_lie
 from agentcore.testing.world import Attempt, Deed, World
 from tests.testing.census import GROUPS, Census
-from tests.testing.expected import breach, promised, row_of, rows_for
+from tests.testing.expected import breach, meeting_of, promised, row_of, rows_for
 from tests.testing.shrinking import shortest
 from tests.testing.watching import Watch, broken
 
@@ -54,14 +54,14 @@ def stay(state, _event):
     return state
 
 
-def found_wrong(tables: Tables, situations, kind, *, calls=(None,)):
+def found_wrong(tables: Tables, sessions, kind, *, calls=(None,)):
     """What the judge says of a reducer made of broken tables, over many events of a class."""
     reducer, dice = make_reduce(tables), seeded(1)
-    for situation in situations:
+    for session in sessions:
         for call in calls:
-            event = roll_event(kind, situation, dice, call=call)
-            judgement = reducer.examine(situation.state, event)
-            passage = Passage(situation.state, event, judgement.reduction)
+            event = roll_event(kind, session, dice, call=call)
+            judgement = reducer.examine(session.state, event)
+            passage = Passage(session.state, event, judgement.reduction)
             if problem := breach(passage, judgement):
                 yield problem
 
@@ -91,41 +91,39 @@ def test_a_row_that_is_missing_widened_or_ignored_is_noticed(source, event, chan
 def test_a_row_that_is_missing_from_the_call_machine_is_noticed(source, event):
     found = with_call(source)[:60]
     tables = changed("call", source, event)
-    wrong = [
-        problem for situation, call in found for problem in found_wrong(tables, (situation,), event, calls=(call,))
-    ]
+    wrong = [problem for session, call in found for problem in found_wrong(tables, (session,), event, calls=(call,))]
     assert wrong
 
 
 def test_a_phase_or_call_that_no_row_leads_to_is_noticed():
-    situation = in_phase(Idle)[0]
+    session = in_phase(Idle)[0]
     event = HistoryCleared(at=1)
-    judgement = reduce.examine(situation.state, event)
+    judgement = reduce.examine(session.state, event)
     saving = in_phase(Saving)[0].state.phase
-    strayed = Passage(situation.state, event, judgement.reduction._replace(state=evolve(situation.state, phase=saving)))
+    strayed = Passage(session.state, event, judgement.reduction._replace(state=evolve(session.state, phase=saving)))
     assert "the phase is Saving" in breach(strayed, judgement)
 
-    situation = next(situation for situation, call in with_call(Executing) if not call.registered)
-    event = SteeringQueued(at=situation.state.at, message_id="new", parts=TEXT)
-    judgement = reduce.examine(situation.state, event)
+    session = next(session for session, call in with_call(Executing) if not call.registered)
+    event = SteeringQueued(at=session.state.at, message_id="new", parts=TEXT)
+    judgement = reduce.examine(session.state, event)
     settled = with_call(Settled)[0][1].state
-    calls = tuple(evolve(each, state=settled) for each in situation.state.batch.calls)
-    batch = evolve(situation.state.batch, calls=calls)
-    after = evolve(judgement.reduction.state, phase=evolve(situation.state.phase, batch=batch))
-    strayed = Passage(situation.state, event, judgement.reduction._replace(state=after))
+    calls = tuple(evolve(each, state=settled) for each in session.state.batch.calls)
+    batch = evolve(session.state.batch, calls=calls)
+    after = evolve(judgement.reduction.state, phase=evolve(session.state.phase, batch=batch))
+    strayed = Passage(session.state, event, judgement.reduction._replace(state=after))
     assert "is Settled" in breach(strayed, judgement)
 
 
 def test_an_event_about_no_call_of_ours_is_promised_to_be_refused():
     state = in_phase(Idle)[0].state
     event = EffectInspected(at=1, call_id="99.1.0", epoch=0, attempt=1, finding="executed")
-    assert promised(rows_for(state, event)) == ({Verdict.REJECTED}, RejectionCode.FOREIGN_CALL.value)
+    assert promised(rows_for(meeting_of(state, event), event)) == ({Verdict.REJECTED}, RejectionCode.FOREIGN_CALL.value)
 
 
 def test_a_broken_law_is_named():
-    situation = in_phase(Idle)[0]
+    session = in_phase(Idle)[0]
     event = HistoryCleared(at=1)
-    again = situation.state, event, reduce(situation.state, event)._replace(state=evolve(situation.state, seq=99))
+    again = session.state, event, reduce(session.state, event)._replace(state=evolve(session.state, seq=99))
     assert broken(Passage(*again)).startswith("L2: ")
 
 
@@ -134,8 +132,8 @@ def test_a_defect_of_the_core_is_named_whatever_the_laws_say():
         raise LookupError("gone")
 
     reducer = make_reduce(changed("turn", Idle, HistoryCleared, step=lost))
-    situation, event = in_phase(Idle)[0], HistoryCleared(at=1)
-    assert "core-defect" in broken(Passage(situation.state, event, reducer(situation.state, event)), {})
+    session, event = in_phase(Idle)[0], HistoryCleared(at=1)
+    assert "core-defect" in broken(Passage(session.state, event, reducer(session.state, event)), {})
 
 
 def test_a_watch_forgets_what_a_crash_took_back_but_not_what_the_world_saw():

@@ -17,7 +17,7 @@ from agentcore.states import CALL_STATES, PHASES, EffectUnknown, Settled
 from agentcore.testing.core import CORE
 from agentcore.testing.laws import missing_inspection
 from agentcore.testing.passage import Passage
-from agentcore.testing.strategies import Aim, calls, events, situations
+from agentcore.testing.strategies import Aim, calls, events, sessions
 from tests.testing.expected import CALL_EVENTS, breach
 from tests.testing.watching import broken
 
@@ -53,11 +53,11 @@ def totals(report):
     report("pairs of state and event: " + ", ".join(f"{times} {name}" for name, times in sorted(TOTAL.items())))
 
 
-def judge(situation, event):
+def judge(session, event):
     """Give an event to the reducer; fail if the table or a law is broken."""
-    note(f"{situation}\nthen {event}")
-    judgement = reduce.examine(situation.state, event)
-    passage = Passage(situation.state, event, judgement.reduction)
+    note(f"{session}\nthen {event}")
+    judgement = reduce.examine(session.state, event)
+    passage = Passage(session.state, event, judgement.reduction)
     TRIED[judgement.verdict] += 1
     assert breach(passage, judgement) is None
     assert broken(passage) is None
@@ -69,8 +69,8 @@ def judge(situation, event):
 @pytest.mark.parametrize(("phase", "kind"), pairs(PHASES))
 @given(data=st.data())
 def test_in_every_phase_every_event_gets_the_verdict_of_the_table(phase, kind, data):
-    situation = data.draw(situations(phase))
-    judge(situation, data.draw(events(kind, situation)))
+    session = data.draw(sessions(phase, meets=kind))
+    judge(session, data.draw(events(kind, session)))
 
 
 @pytest.mark.slow
@@ -78,9 +78,9 @@ def test_in_every_phase_every_event_gets_the_verdict_of_the_table(phase, kind, d
 @pytest.mark.parametrize(("state", "kind"), pairs(CALL_STATES))
 @given(data=st.data())
 def test_in_every_call_state_every_event_of_a_call_gets_the_verdict_of_the_table(state, kind, data):
-    situation, call = data.draw(calls(state))
+    session, call = data.draw(calls(state, meets=kind))
     aim = data.draw(st.sampled_from(OF_THE_CALL))
-    judge(situation, data.draw(events(kind, situation, aim=aim, call=call)))
+    judge(session, data.draw(events(kind, session, aim=aim, call=call)))
 
 
 @pytest.mark.req("R-247")
@@ -88,8 +88,8 @@ def test_in_every_call_state_every_event_of_a_call_gets_the_verdict_of_the_table
 @given(data=st.data())
 def test_unknown_always_has_an_inspect_action(state, data):
     """Before and after whatever event, for every effect that is open."""
-    situation, _ = data.draw(calls(state))
+    session, _ = data.draw(calls(state))
     kind = data.draw(st.sampled_from(EVENTS))
-    passage = judge(situation, data.draw(events(kind, situation)))
+    passage = judge(session, data.draw(events(kind, session)))
     for found in (passage.before, passage.after):
         assert missing_inspection(found, CORE) is None

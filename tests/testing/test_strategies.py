@@ -27,13 +27,13 @@ from agentcore.testing.passage import find_call
 from agentcore.testing.strategies import (
     Aim,
     Dice,
-    Situation,
+    Session,
     calls,
     configs,
     events,
     roll_event,
     seeded,
-    situations,
+    sessions,
     states,
     values,
 )
@@ -41,7 +41,7 @@ from agentcore.testing.strategies.aims import ADDRESS, fields_of
 from agentcore.testing.strategies.pools import in_phase, pool, with_call
 
 FEW = 25
-"""Situations of a class with which, moved and stirred, fifty different examples are made."""
+"""Sessions of a class with which, moved and stirred, fifty different examples are made."""
 
 
 def each_pooled(step=7):
@@ -49,7 +49,7 @@ def each_pooled(step=7):
 
 
 @pytest.mark.parametrize("phase", PHASES)
-def test_the_pool_holds_situations_of_every_phase(phase):
+def test_the_pool_holds_sessions_of_every_phase(phase):
     assert len(in_phase(phase)) >= FEW
 
 
@@ -57,18 +57,18 @@ def test_the_pool_holds_situations_of_every_phase(phase):
 def test_the_pool_holds_calls_in_every_state_in_batch_and_register(state):
     found = with_call(state)
     assert len(found) >= FEW
-    assert all(find_call(situation.state, call.call_id) is call for situation, call in found)
+    assert all(find_call(session.state, call.call_id) is call for session, call in found)
 
 
 def test_every_pooled_state_is_what_its_journal_folds_to():
-    for situation in each_pooled():
-        state = situation.origin
-        for event in situation.journal:
+    for session in each_pooled():
+        state = session.origin
+        for event in session.journal:
             state = reduce(state, event).state
-        assert state == situation.state
+        assert state == session.state
 
 
-def test_the_simplest_situations_come_first():
+def test_the_simplest_sessions_come_first():
     assert [each.state.seq for each in pool()] == sorted(each.state.seq for each in pool())
 
 
@@ -106,10 +106,10 @@ def test_a_configuration_has_tools_and_bounds(config):
 
 
 @pytest.mark.parametrize("phase", PHASES)
-def test_a_situation_of_a_phase_is_in_that_phase_stirred_or_not(phase):
-    @given(situation=situations(phase), state=states(phase))
-    def holds(situation, state):
-        assert type(situation.state.phase) is type(state.phase) is phase
+def test_a_session_of_a_phase_is_in_that_phase_stirred_or_not(phase):
+    @given(session=sessions(phase), state=states(phase))
+    def holds(session, state):
+        assert type(session.state.phase) is type(state.phase) is phase
 
     holds()
 
@@ -118,9 +118,9 @@ def test_a_situation_of_a_phase_is_in_that_phase_stirred_or_not(phase):
 def test_a_call_of_a_state_is_in_that_state_stirred_or_not(state):
     @given(found=calls(state))
     def holds(found):
-        situation, call = found
+        session, call = found
         assert type(call.state) is state
-        assert find_call(situation.state, call.call_id) is call
+        assert find_call(session.state, call.call_id) is call
 
     holds()
 
@@ -128,17 +128,17 @@ def test_a_call_of_a_state_is_in_that_state_stirred_or_not(state):
 @pytest.mark.parametrize("kind", EVENTS)
 def test_an_event_of_every_class_is_made_for_any_state_however_it_is_aimed(kind):
     dice = seeded(1)
-    for situation in each_pooled(61):
+    for session in each_pooled(61):
         for aim in Aim:
-            assert type(roll_event(kind, situation, dice, aim=aim)) is kind
+            assert type(roll_event(kind, session, dice, aim=aim)) is kind
 
 
 @pytest.mark.parametrize("kind", sorted({*EVENTS} - {*HOST_EVENTS}, key=lambda kind: kind.__name__))
 def test_an_answer_names_what_is_waited_for_or_never_does_as_it_is_aimed(kind):
     dice, named = seeded(2), Counter()
-    for situation in each_pooled(5):
-        awaited = {key_of(command) for command in outstanding(situation.state)}
-        mine = Situation(situation.state)
+    for session in each_pooled(5):
+        awaited = {key_of(command) for command in outstanding(session.state)}
+        mine = Session(session.state)
         for aim in set(Aim) - {Aim.REPEATED, Aim.REWRITTEN}:
             key = answered_key(roll_event(kind, mine, dice, aim=aim))
             named[aim] += key in awaited
@@ -151,44 +151,44 @@ def test_what_is_repeated_was_told_before_and_what_is_rewritten_names_the_same(k
     dice = seeded(3)
     told = [each for each in pool() if any(type(event) is kind for event in each.journal)][:40]
     assert told
-    for situation in told:
-        assert roll_event(kind, situation, dice, aim=Aim.REPEATED) in situation.journal
-        again = roll_event(kind, situation, dice, aim=Aim.REWRITTEN)
+    for session in told:
+        assert roll_event(kind, session, dice, aim=Aim.REPEATED) in session.journal
+        again = roll_event(kind, session, dice, aim=Aim.REWRITTEN)
         ids = fields_of(kind) & ADDRESS
         assert any(
             type(event) is kind and all(getattr(event, name) == getattr(again, name) for name in ids)
-            for event in situation.journal
+            for event in session.journal
         )
 
 
 def test_events_about_one_call_name_it_however_they_are_aimed():
     dice = seeded(4)
-    for situation, call in with_call(CALL_STATES[4])[:30]:
+    for session, call in with_call(CALL_STATES[4])[:30]:
         for aim in (Aim.OWN, Aim.EARLIER_ATTEMPT, Aim.FOREIGN):
-            event = roll_event(ToolSucceeded, situation, dice, aim=aim, call=call)
+            event = roll_event(ToolSucceeded, session, dice, aim=aim, call=call)
             assert event.call_id == call.call_id
 
 
 @given(data=st.data())
-def test_an_event_drawn_for_a_situation_is_of_the_class_that_was_wanted(data):
-    situation = data.draw(situations(PHASES[0]))
-    assert type(data.draw(events(AbortRequested, situation))) is AbortRequested
+def test_an_event_drawn_for_a_session_is_of_the_class_that_was_wanted(data):
+    session = data.draw(sessions(PHASES[0]))
+    assert type(data.draw(events(AbortRequested, session))) is AbortRequested
 
 
 def test_an_earlier_execution_that_really_was_is_named_as_such():
     dice, found = seeded(5), 0
-    for situation in pool():
-        for call in situation.state.batch.calls if situation.state.batch else ():
+    for session in pool():
+        for call in session.state.batch.calls if session.state.batch else ():
             if call.unproved:
-                event = roll_event(ToolSucceeded, situation, dice, aim=Aim.EARLIER_ATTEMPT, call=call)
+                event = roll_event(ToolSucceeded, session, dice, aim=Aim.EARLIER_ATTEMPT, call=call)
                 found += (event.epoch, event.attempt) in {run.id for run in call.unproved}
     assert found
 
 
-def test_a_situation_is_shown_as_the_events_that_led_to_it():
-    situation = next(each for each in pool() if each.state.seq == 2)
-    assert repr(situation).splitlines()[1:] == [f"  {event}" for event in situation.journal]
-    assert repr(Situation(situation.origin)) == "Idle at seq 0, reached by nothing"
+def test_a_session_is_shown_as_the_events_that_led_to_it():
+    session = next(each for each in pool() if each.state.seq == 2)
+    assert repr(session).splitlines()[1:] == [f"  {event}" for event in session.journal]
+    assert repr(Session(session.origin)) == "Idle at seq 0, reached by nothing"
 
 
 def test_dice_are_made_of_numbers_below_a_bound():

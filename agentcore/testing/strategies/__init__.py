@@ -4,7 +4,7 @@ Two kinds:
 
 - ``values(kind)`` is any value of a type of the vocabulary: a state, an event, a command, a message, a configuration,
   or a union of them. Its parts need not fit each other. This is what a codec or a projection has to bear.
-- ``situations``, ``calls`` and ``events`` fit together: a state that the reducer really reached, in the phase or with a
+- ``sessions``, ``calls`` and ``events`` fit together: a state that the reducer really reached, in the phase or with a
   call in the state that is wanted, and an event aimed at it. ``Aim`` says whether its ids are those that are waited
   for, repeated, of an earlier attempt, epoch, step or turn, or of nothing that ever was. Here the laws hold.
 
@@ -19,9 +19,9 @@ from agentcore.testing.strategies.aims import Aim, address
 from agentcore.testing.strategies.configs import TOOLS, roll_config
 from agentcore.testing.strategies.contents import AIMS, roll_event
 from agentcore.testing.strategies.dice import Dice, seeded
-from agentcore.testing.strategies.drawn import calls, configs, events, rolled, situations, states, values
+from agentcore.testing.strategies.drawn import calls, configs, events, rolled, sessions, states, values
 from agentcore.testing.strategies.kinds import roll
-from agentcore.testing.strategies.situation import Situation
+from agentcore.testing.strategies.session import Session
 from agentcore.testing.strategies.walk import Happening, Walk
 
 __all__ = [
@@ -30,7 +30,7 @@ __all__ = [
     "Aim",
     "Dice",
     "Happening",
-    "Situation",
+    "Session",
     "Walk",
     "address",
     "calls",
@@ -41,7 +41,7 @@ __all__ = [
     "roll_event",
     "rolled",
     "seeded",
-    "situations",
+    "sessions",
     "states",
     "values",
 ]

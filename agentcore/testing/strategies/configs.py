@@ -14,10 +14,10 @@ from agentcore.testing.strategies.kinds import roll
 
 TOOLS = (
     ToolContract("reads", Effect.PURE),
-    ToolContract("writes", Effect.FENCEABLE, absent_otherwise="retry"),
+    ToolContract("writes", Effect.FENCEABLE),
     ToolContract("sends", Effect.OPAQUE),
     ToolContract("puts", Effect.KEYED),
-    ToolContract("posts", Effect.INSPECTABLE, acts_within_ms=1_500),
+    ToolContract("posts", Effect.INSPECTABLE, acts_within_ms=1_500, absent_otherwise="retry"),
     ToolContract("locks", Effect.FENCEABLE, exclusive=True, absent_after_resume="report", timeout_ms=50),
     ToolContract("starts", Effect.OPAQUE, detached=True),
     ToolContract("builds", Effect.FENCEABLE, detached=True, required=True, on_failure="block"),

@@ -22,7 +22,7 @@ from agentcore.testing.strategies.configs import roll_config
 from agentcore.testing.strategies.dice import Dice
 from agentcore.testing.strategies.kinds import hints, roll
 from agentcore.testing.strategies.replies import roll_finish, roll_history, roll_parts
-from agentcore.testing.strategies.situation import Situation
+from agentcore.testing.strategies.session import Session
 
 AIMS: Mapping[Aim, int] = {
     Aim.OWN: 8,
@@ -41,7 +41,7 @@ REMEMBERED = 80
 
 
 def roll_event(
-    kind: type[Event], situation: Situation, dice: Dice, *, aim: Aim | None = None, call: Call | None = None
+    kind: type[Event], session: Session, dice: Dice, *, aim: Aim | None = None, call: Call | None = None
 ) -> Event:
     """Return an event of a class for a state: aimed as wanted, about one call if it is given.
 
@@ -49,21 +49,21 @@ def roll_event(
     """
     aim = aim or dice.weighed(AIMS)
     if aim in (Aim.REPEATED, Aim.REWRITTEN):
-        told = _told(kind, situation, dice, call)
+        told = _told(kind, session, dice, call)
         if told is not None:
-            about = find_call(situation.state, getattr(told, "call_id", ""))
-            return told if aim is Aim.REPEATED else evolve(told, **_contents(kind, situation.state, dice, about))
+            about = find_call(session.state, getattr(told, "call_id", ""))
+            return told if aim is Aim.REPEATED else evolve(told, **_contents(kind, session.state, dice, about))
         aim = Aim.OWN
-    names = address(kind, aim, situation.state, dice, call)
-    about = call or find_call(situation.state, names.get("call_id", ""))
-    return kind(**names, **_contents(kind, situation.state, dice, about))
+    names = address(kind, aim, session.state, dice, call)
+    about = call or find_call(session.state, names.get("call_id", ""))
+    return kind(**names, **_contents(kind, session.state, dice, about))
 
 
-def _told(kind: type[Event], situation: Situation, dice: Dice, call: Call | None) -> Event | None:
+def _told(kind: type[Event], session: Session, dice: Dice, call: Call | None) -> Event | None:
     """Return one of the last events of a class that were accepted, about a call if it is given."""
     told = [
         event
-        for event in islice(reversed(situation.journal), REMEMBERED)
+        for event in islice(reversed(session.journal), REMEMBERED)
         if type(event) is kind and (call is None or getattr(event, "call_id", call.call_id) == call.call_id)
     ]
     return dice.pick(told[:4]) if told else None

@@ -20,7 +20,7 @@ from agentcore.testing.strategies.contents import roll_event
 from agentcore.testing.strategies.dice import Dice
 from agentcore.testing.strategies.kinds import roll
 from agentcore.testing.strategies.pools import in_phase, with_call
-from agentcore.testing.strategies.situation import Situation
+from agentcore.testing.strategies.session import Session
 
 T = TypeVar("T")
 
@@ -67,46 +67,55 @@ def configs() -> st.SearchStrategy[Config]:
     return rolled(roll_config)
 
 
-def situations(phase: type[Phase]) -> st.SearchStrategy[Situation]:
-    """A state in a phase that was reached from ``start``, with the events that led to it."""
-    kept = in_phase(phase)
-    return rolled(lambda dice: _stirred(dice.pick(kept), dice, lambda state: type(state.phase) is phase))
+def sessions(phase: type[Phase], *, meets: type[Event] | None = None) -> st.SearchStrategy[Session]:
+    """A state in a phase that was reached from ``start``, with the events that led to it.
+
+    If it is to meet an event, half of the sessions are such that expect one of that class.
+    """
+    kept, expecting = in_phase(phase), in_phase(phase, meets)
+    return rolled(lambda dice: _stirred(_cast(dice, kept, expecting), dice, lambda state: type(state.phase) is phase))
 
 
 def states(phase: type[Phase]) -> st.SearchStrategy[State]:
     """A state in a phase that was reached from ``start``."""
-    return situations(phase).map(lambda situation: situation.state)
+    return sessions(phase).map(lambda session: session.state)
 
 
-def calls(kind: type[CallState]) -> st.SearchStrategy[tuple[Situation, Call]]:
-    """A situation in which a call of the batch or the register is in a state, and that call."""
-    return rolled(lambda dice: _stirred_call(dice, with_call(kind)))
+def calls(kind: type[CallState], *, meets: type[Event] | None = None) -> st.SearchStrategy[tuple[Session, Call]]:
+    """A session in which a call of the batch or the register is in a state, and that call.
+
+    If it is to meet an event, half of the calls are such that expect one of that class.
+    """
+    kept, expecting = with_call(kind), with_call(kind, meets)
+    return rolled(lambda dice: _stirred_call(*_cast(dice, kept, expecting), dice))
 
 
 def events(
-    kind: type[Event], situation: Situation, *, aim: Aim | None = None, call: Call | None = None
+    kind: type[Event], session: Session, *, aim: Aim | None = None, call: Call | None = None
 ) -> st.SearchStrategy[Event]:
-    """An event of a class that meets a situation, aimed as wanted or in any way, about one call if it is given."""
-    return rolled(lambda dice: roll_event(kind, situation, dice, aim=aim, call=call))
+    """An event of a class that meets a session, aimed as wanted or in any way, about one call if it is given."""
+    return rolled(lambda dice: roll_event(kind, session, dice, aim=aim, call=call))
 
 
-def _stirred_call(dice: Dice, kept: Sequence[tuple[Situation, Call]]) -> tuple[Situation, Call]:
-    situation, call = dice.pick(kept)
+def _cast(dice: Dice, kept: Sequence[T], expecting: Sequence[T]) -> T:
+    return dice.pick(expecting if expecting and dice.once_in(2) else kept)
 
+
+def _stirred_call(session: Session, call: Call, dice: Dice) -> tuple[Session, Call]:
     def still(state: State) -> bool:
         found = find_call(state, call.call_id)
         return found is not None and type(found.state) is type(call.state)
 
-    stirred = _stirred(situation, dice, still)
+    stirred = _stirred(session, dice, still)
     return stirred, find_call(stirred.state, call.call_id) or call
 
 
-def _stirred(situation: Situation, dice: Dice, still: Callable[[State], bool]) -> Situation:
+def _stirred(session: Session, dice: Dice, still: Callable[[State], bool]) -> Session:
     """Let one more event come, sometimes, if what is wanted is true after it as well."""
     if not dice.once_in(3):
-        return situation
-    event = roll_event(dice.pick(EVENTS), situation, dice)
-    after = reduce(situation.state, event).state
-    if after is situation.state or not still(after):
-        return situation
-    return Situation(after, (*situation.journal, event), situation.origin)
+        return session
+    event = roll_event(dice.pick(EVENTS), session, dice)
+    after = reduce(session.state, event).state
+    if after is session.state or not still(after):
+        return session
+    return Session(after, (*session.journal, event), session.origin)

@@ -1,20 +1,31 @@
-"""Situations of every phase and call state, reached by walks: the same ones in every process.
+"""Sessions of every phase and call state, reached by walks: the same ones in every process.
 
-A walk visits what is common over and over. So what a walk reaches is sorted into *cells* by what tells situations apart
-for the tables (``cell``), and each cell keeps only its first few. The simplest situations of a class come first.
+A walk visits what is common over and over. So what a walk reaches is sorted into *cells* by what tells sessions apart
+for the tables (``cell``), and each cell keeps only its first few. The simplest sessions of a class come first.
 """
 
 from __future__ import annotations
 
 import functools
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from agentcore.commands import ANSWERS, Command, PersistCheckpoint, key_of
+from agentcore.events import (
+    EffectResolved,
+    Event,
+    InspectionRequested,
+    MessageWithdrawn,
+    RetryRequested,
+    TaskSettled,
+    ToolCancelled,
+    ToolFailed,
+    ToolSucceeded,
+)
+from agentcore.outstanding import outstanding
 from agentcore.reduce import reduce
 from agentcore.states import (
-    CALL_STATES,
-    PHASES,
     Call,
     CallState,
     EffectUnknown,
@@ -27,7 +38,7 @@ from agentcore.states import (
 from agentcore.testing.passage import all_calls, find_call
 from agentcore.testing.strategies.configs import roll_config
 from agentcore.testing.strategies.dice import seeded
-from agentcore.testing.strategies.situation import Situation
+from agentcore.testing.strategies.session import Session
 from agentcore.testing.strategies.walk import Walk
 
 WALKS = 120
@@ -35,30 +46,30 @@ WALKS = 120
 STEPS = 120
 """How long each of them is."""
 ALIKE = 4
-"""How many situations of one cell are kept."""
+"""How many sessions of one cell are kept."""
 
 
 @functools.cache
-def pool() -> tuple[Situation, ...]:
-    """Return every kept situation, those reached by fewer events first."""
-    kept: list[Situation] = []
+def pool() -> tuple[Session, ...]:
+    """Return every kept session, those reached by fewer events first."""
+    kept: list[Session] = []
     cells: Counter[Any] = Counter()
     for seed in range(WALKS):
-        for situation in _visited(seed):
-            cells[cell(situation.state)] += 1
-            if cells[cell(situation.state)] <= ALIKE:
-                kept.append(situation)
+        for session in _visited(seed):
+            cells[cell(session.state)] += 1
+            if cells[cell(session.state)] <= ALIKE:
+                kept.append(session)
     return tuple(sorted(kept, key=lambda each: each.state.seq))
 
 
-def _visited(seed: int) -> Iterator[Situation]:
+def _visited(seed: int) -> Iterator[Session]:
     dice = seeded(seed)
     walk = Walk(roll_config(dice), dice)
-    yield walk.situation
+    yield walk.session
     for _ in range(STEPS):
         passage = walk.take(walk.next(), reduce)
         if passage is not None and passage.after is not passage.before:
-            yield walk.situation
+            yield walk.session
 
 
 def cell(state: State) -> tuple[Any, ...]:
@@ -90,30 +101,61 @@ def _standing(call: Call) -> tuple[Any, ...]:
     return type(own), call.contract.effect, call.registered, bool(call.unproved), call.aborted, *details
 
 
-def in_phase(kind: type[Phase]) -> tuple[Situation, ...]:
-    """Return the kept situations of a phase, the simplest first."""
-    return _phases()[kind]
+def awaited(state: State, call: Call | None = None) -> frozenset[type[Event]]:
+    """Return the classes of events that can change something in a state, or at one call of it, being expected there."""
+    commands = [each for each in outstanding(state) if call is None or _concerns(each, call)]
+    kinds: set[type[Event]] = {answer for command in commands for answer in ANSWERS[type(command)]}
+    for each in all_calls(state) if call is None else (call,):
+        kinds.update(_open_to(each))
+    if call is None and (state.queues.steering or state.queues.follow_ups):
+        kinds.add(MessageWithdrawn)
+    return frozenset(kinds)
 
 
-def with_call(kind: type[CallState]) -> tuple[tuple[Situation, Call], ...]:
-    """Return the kept situations with a call in a state, the simplest first, and that call.
+def _concerns(command: Command, call: Call) -> bool:
+    return isinstance(command, PersistCheckpoint) or key_of(command).id.rpartition("/")[2] == call.call_id
 
-    The call is one that evidence speaks to: where a call stands in the register too, that entry.
+
+def _open_to(call: Call) -> Iterator[type[Event]]:
+    """Yield what may be said of a call though nobody was asked."""
+    if call.unproved or call.voided:
+        yield from (ToolSucceeded, ToolFailed, ToolCancelled, TaskSettled)
+    unknown = call.state if isinstance(call.state, EffectUnknown) else None
+    if unknown is not None or call.registered:
+        yield from (InspectionRequested, EffectResolved)
+    if unknown is not None and unknown.proved_absent is not None:
+        yield RetryRequested
+
+
+def in_phase(kind: type[Phase], expecting: type[Event] | None = None) -> tuple[Session, ...]:
+    """Return the kept sessions of a phase, the simplest first; only those that expect an event, if one is given."""
+    return tuple(_phases().get((kind, expecting), ()))
+
+
+def with_call(kind: type[CallState], expecting: type[Event] | None = None) -> tuple[tuple[Session, Call], ...]:
+    """Return the kept sessions with a call in a state, the simplest first, and that call.
+
+    The call is one that evidence speaks to: where a call stands in the register too, that entry. If an event is given,
+    it is one that is expected about the call.
     """
-    return _calls()[kind]
+    return tuple(_calls().get((kind, expecting), ()))
 
 
 @functools.cache
-def _phases() -> Mapping[type[Phase], tuple[Situation, ...]]:
-    return {kind: tuple(each for each in pool() if type(each.state.phase) is kind) for kind in PHASES}
+def _phases() -> Mapping[tuple[type[Phase], type[Event] | None], list[Session]]:
+    found = defaultdict(list)
+    for session in pool():
+        for expected in (None, *awaited(session.state)):
+            found[type(session.state.phase), expected].append(session)
+    return found
 
 
 @functools.cache
-def _calls() -> Mapping[type[CallState], tuple[tuple[Situation, Call], ...]]:
-    found = [
-        (situation, call)
-        for situation in pool()
-        for call in all_calls(situation.state)
-        if find_call(situation.state, call.call_id) is call
-    ]
-    return {kind: tuple(each for each in found if type(each[1].state) is kind) for kind in CALL_STATES}
+def _calls() -> Mapping[tuple[type[CallState], type[Event] | None], list[tuple[Session, Call]]]:
+    found = defaultdict(list)
+    for session in pool():
+        for call in all_calls(session.state):
+            if find_call(session.state, call.call_id) is call:
+                for expected in (None, *awaited(session.state, call)):
+                    found[type(call.state), expected].append((session, call))
+    return found

@@ -28,7 +28,7 @@ from agentcore.testing.script import ANSWER, OPTIONS, Exploration
 from agentcore.testing.strategies.aims import Aim
 from agentcore.testing.strategies.contents import AIMS, roll_event
 from agentcore.testing.strategies.dice import Dice
-from agentcore.testing.strategies.situation import Situation
+from agentcore.testing.strategies.session import Session
 from agentcore.testing.world import DEAD_MS, Deed, World, matters
 
 SESSION_ID = "session"
@@ -107,9 +107,9 @@ class Walk:
         return self.states[-1]
 
     @property
-    def situation(self) -> Situation:
+    def session(self) -> Session:
         """The session now, and how it was reached."""
-        return Situation(self.state, tuple(self.journal), self.states[0])
+        return Session(self.state, tuple(self.journal), self.states[0])
 
     def next(self) -> Happening:
         """Return what happens next, whatever that leads to."""
@@ -144,7 +144,7 @@ class Walk:
 
     def _roll(self, kind: type[Event], aim: Aim) -> Event:
         """Roll an event; what is told again is told as it was, everything else is stamped now."""
-        event = roll_event(kind, Situation(self.state, self.journal), self._dice, aim=aim)
+        event = roll_event(kind, Session(self.state, self.journal), self._dice, aim=aim)
         late = event.at < self.world.now and aim is not Aim.REPEATED
         return evolve(event, at=self.world.now) if late else event
 
@@ -162,7 +162,9 @@ class Walk:
         command: Any = self._dice.pick(stops if stops and not self._dice.once_in(3) else options)
         kind = type(command)
         if kind in ANSWERED_TRULY:
-            move = self._dice.pick(list(ANSWERERS[kind](self._scene(), command)))
+            moves = list(ANSWERERS[kind](self._scene(), command))
+            detaching = [move for move in moves if isinstance(move.event, events.TaskStarted)]
+            move = self._dice.pick(detaching if detaching and self._dice.once_in(3) else moves)
             if move.costs:
                 self._left[move.costs] -= 1
             return Happening(move.event, move.world, len(self.journal))
@@ -196,7 +198,7 @@ class Walk:
             return None
         accepted = len(self.journal)
         keeps = accepted - self._dice.below(accepted - min(self.world.durable, accepted) + 1)
-        survived = Situation(self.states[keeps], self.journal[:keeps])
+        survived = Session(self.states[keeps], self.journal[:keeps])
         event = roll_event(SessionResumed, survived, self._dice, aim=Aim.OWN)
         return Happening(evolve(event, at=max(event.at, self.world.now + DEAD_MS)), self.world, keeps)
 

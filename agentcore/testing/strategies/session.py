@@ -1,4 +1,4 @@
-"""A state and how it was reached."""
+"""A session as it is tried out: its state, and the events that led to it."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from agentcore.states import State
 
 
 @attrs.frozen
-class Situation:
-    """A state, and the accepted events that led to it."""
+class Session:
+    """A session: where it is, and by which events it came there."""
 
     state: State
-    """The session now."""
+    """Where it is."""
     journal: Sequence[Event] = ()
     """What was accepted, oldest first: what can be told again."""
     origin: State | None = attrs.field(default=None, eq=False)
