@@ -14,10 +14,22 @@ import attrs
 from agentcore import Limits
 from agentcore.codec import encode_state
 from agentcore.events import EffectResolved, Resolution
-from interpreters import Agent, FileStore, ScriptedModel, SessionUnknown, ToolContext, allow, file_tools, tool
+from interpreters import (
+    Agent,
+    FileStore,
+    ScriptedModel,
+    SessionUnknown,
+    ToolContext,
+    allow,
+    file_tools,
+    not_executed,
+    tool,
+)
 from interpreters.scripted import Ask, Say
 from interpreters.stores import rules
+from interpreters.stores.writer import Writer
 from interpreters.support import osio
+from interpreters.tools import Found
 from tests.kill.service import post
 from tests.kill.witness import Witness
 from tests.kill.world import CONTENT, SESSION, TARGET, World
@@ -44,18 +56,24 @@ class Job:
     """Preset; ``single_call`` runs one call at a time."""
     patient: bool = False
     """Whether the bounds on resumes and retries are raised, for runs that are killed more than once."""
+    twin: str = ""
+    """Which promise is broken, to see that it is missed: one of ``TWINS``, or none."""
     small: bool = False
     """Whether segments and the space between snapshots are so small that both happen within a turn."""
 
 
-def agent(job: Job, world: World) -> Agent:
-    """The agent of a job."""
+TWINS = ("an inspection lies", "the key changes", "nothing is synced")
+
+
+def agent(job: Job, world: World, approver: object = None) -> Agent:
+    """The agent of a job, and who is asked."""
 
     @tool(effect="keyed")
     def deliver(context: ToolContext, item: str) -> str:
         """Have something delivered."""
+        key = context.attempt_key if job.twin == "the key changes" else context.effect_key
         with osio.around("deliver"):
-            return post(job.port, world.name, f"{context.effect_key}/{item}")
+            return post(job.port, world.name, f"{key}/{item}")
 
     @tool
     def note(context: ToolContext, line: str) -> str:
@@ -67,17 +85,25 @@ def agent(job: Job, world: World) -> Agent:
             osio.close(descriptor)
         return "noted"
 
+    files = file_tools(world.files)
+    if job.twin == "an inspection lies":
+        files = [attrs.evolve(each, inspect=lie) if each.inspect else each for each in files]
     write = Ask("write_file", {"path": TARGET, "content": CONTENT})
     asked = {"pair": (write, Ask("deliver", {"item": "tea"})), "opaque": (Ask("note", {"line": "tea"}),)}
     return Agent(
         model=ScriptedModel([Say("At once.", calls=asked[job.scene]), Say(ANSWER)], by_history=True),
-        tools=[*file_tools(world.files), deliver, note],
+        tools=[*files, deliver, note],
         rules=[allow()],
         policy=job.policy,
         limits=Limits(resumes=9, effect_retries=9) if job.patient else None,
-        approver=Person(world),
+        approver=approver,
         store=FileStore(world.store, segment_max=900 if job.small else 1 << 22),
     )
+
+
+def lie(*_) -> Found:
+    """Say that nothing was done, whatever was."""
+    return not_executed("I did not look", conclusive=True)
 
 
 class Person:
@@ -101,7 +127,8 @@ class Person:
 
 async def work(job: Job, world: World) -> None:
     """Begin the session or go on with it, and report how its turn ended."""
-    working = agent(job, world)
+    person = Person(world)
+    working = agent(job, world, person)
     for create in (False, True):
         with suppress(SessionUnknown):
             async with working.open(SESSION, create=create) as session:
@@ -112,7 +139,7 @@ async def work(job: Job, world: World) -> None:
                     "reason": str(result.reason),
                     "text": result.text,
                     "unresolved": result.unresolved,
-                    "asked": working._cast.approver.asked,
+                    "asked": person.asked,
                     "state": hashlib.sha256(encode_state(session.state)).hexdigest(),
                 }
             world.report.write_text(json.dumps(report))
@@ -124,6 +151,8 @@ def run(job: Job) -> None:
     world = World(Path(job.place))
     if job.small:
         rules.SNAPSHOT_MIN = 600
+    if job.twin == "nothing is synced":
+        Writer.sync = lambda writer: writer.last_seq
     Witness(world, job.kill_at).install()
     anyio.run(work, job, world, backend=job.backend)
 
