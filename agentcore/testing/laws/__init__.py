@@ -1,0 +1,66 @@
+"""The laws: what holds whatever happens, each as a named object that anything can be checked against.
+
+``LAWS`` has all of them by name. ``Law.check(before, event, reduction)`` says what one event breaks; the explorer, the
+stateful machine and the scenario runner check the rest of each law, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from agentcore.testing.laws.base import Graph, Law, Monitor
+from agentcore.testing.laws.bounds import limits_hold
+from agentcore.testing.laws.deeds import L7
+from agentcore.testing.laws.effects import (
+    a_cut_message_runs_nothing,
+    a_started_effect_is_in_one_place,
+    intent_is_durable_before_the_effect,
+    missing_inspection,
+    only_allowed_arguments_run,
+    unknown_always_has_an_inspect_action,
+)
+from agentcore.testing.laws.graph import L17
+from agentcore.testing.laws.orders import L3, an_ended_turn_is_over, stopping_starts_nothing
+from agentcore.testing.laws.ranking import ranking
+from agentcore.testing.laws.record import (
+    L16,
+    every_message_is_somewhere,
+    history_is_balanced,
+    late_results_start_nothing,
+    what_is_settled_stays,
+)
+from agentcore.testing.laws.recovery import a_crash_is_survived, an_abort_reaches_its_scope
+from agentcore.testing.laws.totality import (
+    defect,
+    reduce_is_a_function,
+    what_is_refused_changes_nothing,
+    what_is_written_can_be_read,
+)
+
+LAWS: Mapping[str, Law] = {
+    law.name: law
+    for law in (
+        reduce_is_a_function,
+        what_is_refused_changes_nothing,
+        L3,
+        an_ended_turn_is_over,
+        unknown_always_has_an_inspect_action,
+        intent_is_durable_before_the_effect,
+        L7,
+        stopping_starts_nothing,
+        what_is_settled_stays,
+        only_allowed_arguments_run,
+        history_is_balanced,
+        a_cut_message_runs_nothing,
+        late_results_start_nothing,
+        every_message_is_somewhere,
+        limits_hold,
+        L16,
+        L17,
+        what_is_written_can_be_read,
+        a_crash_is_survived,
+        an_abort_reaches_its_scope,
+        a_started_effect_is_in_one_place,
+    )
+}
+"""All laws, L1 to L22, by name and in order."""

@@ -1,0 +1,88 @@
+"""The law about limits (L15)."""
+
+from __future__ import annotations
+
+import attrs
+
+from agentcore.events import HOST_EVENTS, TimerFired
+from agentcore.limits import Count, Limits, allows
+from agentcore.states import WORKING, Call, Counters, State
+from agentcore.testing.laws.base import transition_law
+from agentcore.testing.laws.ranking import ranking
+from agentcore.testing.passage import Passage, all_calls, find_call
+
+_COUNTED = tuple(field.name for field in attrs.fields(Counters))
+_OF_CALL = {
+    "effect_retries": "retries_used",
+    "inspections": "inspections_used",
+    "observations": "observations_used",
+    "changed_grants": "changes_used",
+}
+
+
+@transition_law("L15")
+def limits_hold(passage: Passage) -> str | None:
+    """No request or execution starts once its limit is reached, zero included; counted limits are never exceeded, measured
+    ones (tokens, cost, time) only by what was under way; the ranking falls.
+
+    A count may pass its bound by the one that ends the turn, so counts are compared while the turn works. The ranking
+    falls, compared from left to right, with every accepted event that is neither the host's nor a timer's, wherever
+    every loop has a bound.
+    """
+    before, after = passage.before, passage.after
+    if before is after:
+        return None
+    limits = after.config.limits
+    if passage.requests and (problem := _requested(after, limits)):
+        return problem
+    for command in passage.executions:
+        call = find_call(after, command.call_id)
+        if call is not None and not _fits(limits.tool_calls, after.turn.counters.tool_calls):
+            return f"{command.call_id} is executed beyond {limits.tool_calls} tool calls"
+    return _exceeded(after, limits) or _not_fallen(passage)
+
+
+def _fits(limit: Count, used: int) -> bool:
+    """Say whether what is used up, the last one included, is within a limit."""
+    return limit is None or used <= limit
+
+
+def _requested(state: State, limits: Limits) -> str | None:
+    """Say which limit forbids a request that has just been ordered."""
+    turn = state.turn
+    if not _fits(limits.steps, turn.steps):
+        return f"step {turn.steps} is requested, {limits.steps} are allowed"
+    if not allows(limits.tokens, turn.usage.tokens):
+        return f"a request is ordered after {turn.usage.tokens} of {limits.tokens} tokens"
+    if not allows(limits.cost_micros, turn.usage.cost_micros or 0):
+        return f"a request is ordered after {turn.usage.cost_micros} of {limits.cost_micros} millionths"
+    return None
+
+
+def _exceeded(state: State, limits: Limits) -> str | None:
+    """Say which count is beyond its bound."""
+    if isinstance(state.phase, WORKING):
+        for name in _COUNTED:
+            if not _fits(getattr(limits, name), getattr(state.turn.counters, name)):
+                return f"{name} is {getattr(state.turn.counters, name)}, the bound is {getattr(limits, name)}"
+    for call in all_calls(state):
+        if problem := _exceeded_by(call, limits):
+            return problem
+    return None
+
+
+def _exceeded_by(call: Call, limits: Limits) -> str | None:
+    for name, counter in _OF_CALL.items():
+        used = getattr(call.tries, counter)
+        if not _fits(getattr(limits, name), used):
+            return f"{counter} of {call.call_id} is {used}, the bound {name} is {getattr(limits, name)}"
+    return None
+
+
+def _not_fallen(passage: Passage) -> str | None:
+    if isinstance(passage.event, (*HOST_EVENTS, TimerFired)):
+        return None
+    old, new = ranking(passage.before), ranking(passage.after)
+    if old is None or new is None or new < old:
+        return None
+    return f"the ranking went from {old} to {new} by {type(passage.event).__name__}"

@@ -1,0 +1,173 @@
+"""Laws about commands: where they come from, that none returns, and what is never ordered any more (L3, L4, L8)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import attrs
+
+from agentcore.commands import Command, ExecuteTool, Key, RecordRejection, RequestModel, key_of
+from agentcore.events import SessionResumed
+from agentcore.states import ENDS, State, Stopping
+from agentcore.testing.laws.base import Law, Monitor, transition_law, words
+from agentcore.testing.passage import Passage, find_call
+
+
+def commands_are_the_difference(passage: Passage) -> str | None:
+    """Commands equal the difference of outstanding work: what is outstanding after and was not before, in that order;
+    after a resume everything that is outstanding. While a key is outstanding it stands for the same command.
+
+    A key that left never returns, not even across a crash that lost events: every new key carries the epoch in force,
+    epochs rise with each resume that anybody saw, and within an epoch a key is beyond all of its name and id that left.
+    """
+    if passage.verdict != "accepted":
+        return None
+    waits_for, waited_for = passage.waits_for, passage.waited_for
+    resumed = isinstance(passage.event, SessionResumed)
+    expected = tuple(command for key, command in waits_for.items() if resumed or key not in waited_for)
+    if passage.commands != expected:
+        return f"ordered was {named(passage.commands)}; newly outstanding is {named(expected)}"
+    if len(passage.outstanding_after) != len(waits_for):
+        return "a key is outstanding twice"
+    for key, command in waits_for.items():
+        if isinstance(command, RecordRejection):
+            return "a rejection is outstanding"
+        if key in waited_for and not resumed:
+            if waited_for[key] != command:
+                return f"the command behind {shown(key)} was exchanged while it was outstanding"
+        elif key.epoch != passage.after.epoch:
+            return f"{shown(key)} was ordered in epoch {passage.after.epoch}"
+    return None
+
+
+@attrs.frozen
+class Gone:
+    """Which keys have left ``outstanding``, as far as the world remembers."""
+
+    epoch: int = -1
+    """The newest epoch that the world has seen."""
+    marks: Mapping[tuple[str, str], int] = attrs.field(factory=dict)
+    """The highest attempt of that epoch that left, by name and id."""
+
+
+def note_what_left(gone: Gone, passage: Passage) -> tuple[Gone, str | None]:
+    """Remember the keys that left with an event, and say which new key had left before."""
+    after = passage.after
+    if isinstance(passage.event, SessionResumed):
+        problem = f"epoch {after.epoch} was there before" if after.epoch <= gone.epoch else None
+        return Gone(after.epoch), problem
+    waited_for, waits_for = passage.waited_for, passage.waits_for
+    left = waited_for.keys() - waits_for.keys()
+    if not left:
+        return gone, _returning(gone, waits_for.keys() - waited_for.keys())
+    marks = dict(gone.marks)
+    for key in left:
+        marks[place_of(key)] = max(marks.get(place_of(key), key.attempt), key.attempt)
+    gone = Gone(after.epoch, marks)
+    return gone, _returning(gone, waits_for.keys() - waited_for.keys())
+
+
+def _returning(gone: Gone, new: Iterable[Key]) -> str | None:
+    for key in new:
+        mark = gone.marks.get(place_of(key), -1)
+        if key.attempt <= mark:
+            return f"{shown(key)} is ordered, but attempt {mark} of it has already left"
+    return None
+
+
+def place_of(key: Key) -> tuple[str, str]:
+    """Return what numbers are counted along; checkpoints are numbered along the session, whatever they cover."""
+    return key.name, "" if key.name == "persist-checkpoint" else key.id
+
+
+def what_may_return(gone: Gone, state: State) -> tuple[object, ...]:
+    """Return the marks that can still be compared with, as distances from the number that was minted last."""
+    distances = ((place, last_minted(state, *place), mark) for place, mark in gone.marks.items())
+    return tuple(sorted((place, last - mark) for place, last, mark in distances if last is not None))
+
+
+_OF_CALL: Mapping[str, str] = {
+    "execute-tool": "executions",
+    "deadline": "executions",
+    "evaluate-policy": "reviews",
+    "ask-approval": "questions",
+    "expiry": "questions",
+    "cancel-tool": "cancels",
+    "grace": "cancels",
+    "inspect-effect": "inspections",
+    "inquiry": "inspections",
+}
+_OF_REQUEST: Mapping[str, str] = {
+    "prepare-step": "preparations",
+    "request-model": "requests",
+    "cancel-model": "requests",
+    "model": "requests",
+    "retry": "requests",
+    "grace": "requests",
+    "compact-context": "compactions",
+    "review-completion": "reviews",
+}
+
+
+def last_minted(state: State, name: str, subject: str) -> int | None:
+    """Return the number that was minted last for a kind of command about a subject; ``None`` if it is over and done."""
+    if name == "start-timer":
+        name, _, subject = subject.partition("/")
+    if name in ("persist-checkpoint", "checkpoint"):
+        return state.storage.attempt
+    if name == "turn":
+        return state.turn.clocks if subject == str(state.turn.number) else None
+    if subject == state.request_id:
+        return int(getattr(state.turn, _OF_REQUEST[name]))
+    call = find_call(state, subject)
+    return int(getattr(call.tries, _OF_CALL[name])) if call is not None else None
+
+
+L3 = Law("L3", words(commands_are_the_difference), commands_are_the_difference, Monitor(
+    Gone(), note_what_left, what_may_return, of_world=True
+))
+
+
+@transition_law("L4")
+def an_ended_turn_is_over(passage: Passage) -> str | None:
+    """An ended turn has nothing outstanding that belongs to it: only checkpoints, and what the register waits for.
+
+    No later event of that turn emits an execution or a model request; only a new turn does.
+    """
+    after = passage.after
+    if isinstance(after.phase, ENDS):
+        entries = {call.call_id for call in after.register}
+        for key in passage.waits_for:
+            subject = key.id.partition("/")[2] if key.name == "start-timer" else key.id
+            if key.name != "persist-checkpoint" and key.id != "checkpoint" and subject not in entries:
+                return f"{shown(key)} is outstanding though turn {after.turn.number} has ended"
+    if isinstance(passage.before.phase, ENDS) and after.turn.number == passage.before.turn.number:
+        return _forbidden(passage, "its turn has ended")
+    return None
+
+
+@transition_law("L8")
+def stopping_starts_nothing(passage: Passage) -> str | None:
+    """Once ``Stopping``, no ``ExecuteTool`` and no ``RequestModel`` of that turn is ordered."""
+    before, after = passage.before, passage.after
+    same_turn = before.turn.number == after.turn.number
+    if isinstance(after.phase, Stopping) or (isinstance(before.phase, Stopping) and same_turn):
+        return _forbidden(passage, "the turn is stopping")
+    return None
+
+
+def _forbidden(passage: Passage, why: str) -> str | None:
+    for command in passage.commands:
+        if isinstance(command, ExecuteTool | RequestModel):
+            return f"{shown(key_of(command))} was ordered though {why}"
+    return None
+
+
+def shown(key: Key) -> str:
+    """Name a key: ``execute-tool 1.1.0 (epoch 0, attempt 1)``."""
+    return f"{key.name} {key.id} (epoch {key.epoch}, attempt {key.attempt})"
+
+
+def named(commands: Iterable[Command]) -> str:
+    """Name commands in order."""
+    return ", ".join(shown(key_of(command)) for command in commands) or "nothing"

@@ -1,0 +1,278 @@
+"""Laws about what is written and counted: settled calls, history, late results, messages, usage (L9, L11, L13, L14,
+L16)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+import attrs
+
+from agentcore.commands import Key
+from agentcore.events import (
+    Event,
+    FollowUpQueued,
+    HistoryImported,
+    MessageWithdrawn,
+    PromptSubmitted,
+    SessionResumed,
+    SteeringQueued,
+    TaskSettled,
+    ToolCancelled,
+    ToolFailed,
+    ToolSucceeded,
+)
+from agentcore.messages import (
+    CHUNK,
+    AssistantMessage,
+    History,
+    Message,
+    MessageSource,
+    ToolMessage,
+    Usage,
+    UserMessage,
+    is_open,
+)
+from agentcore.policy import Effect
+from agentcore.states import Call, EffectUnknown, Executing, CancellationRequested, Settled, State
+from agentcore.testing.answers import answered_key
+from agentcore.testing.laws.base import Law, Monitor, transition_law, words
+from agentcore.testing.passage import Passage, find_call
+from agentcore.testing.laws.orders import last_minted
+
+
+@transition_law("L9")
+def what_is_settled_stays(passage: Passage) -> str | None:
+    """A settled call and its written result never change; an entry of the register is resolved at most once. A late
+    success settles an unknown; a late timeout unsettles nothing.
+
+    History only grows: every message that was there stays the same object. An answer in the batch is the one that is
+    written. In the register an answer that leaves its effect open may be followed by one that closes it, and that
+    stays.
+    """
+    before, after = passage.before, passage.after
+    if before is after:
+        return None
+    if before.history is not after.history and not is_prefix(before.history, after.history):
+        return "history was rewritten"
+    for old, new in passage.moved:
+        if old is None or not isinstance(old.state, Settled):
+            continue
+        if new is not None and new.state != old.state and not (old.registered and is_open(old.state.outcome)):
+            return f"{old.call_id} was settled and changed"
+        if new is None and not old.registered and not _is_written(passage, old, old.state):
+            return f"{old.call_id} was settled and something else was written"
+    return None
+
+
+def is_prefix(old: History, new: History) -> bool:
+    """Say whether a history begins with the very messages of another."""
+    if len(old) > len(new):
+        return False
+    if any(mine is not theirs for mine, theirs in zip(old.chunks, new.chunks, strict=False)):
+        return False
+    rest = new.since(len(old.chunks) * CHUNK)
+    return all(mine is theirs for mine, theirs in zip(old.tail, rest, strict=False))
+
+
+def _is_written(passage: Passage, call: Call, settled: Settled) -> bool:
+    results = (result for message in passage.said if isinstance(message, ToolMessage) for result in message.results)
+    return any(result.call_id == call.call_id and result.outcome == settled.outcome for result in results)
+
+
+@transition_law("L11")
+def history_is_balanced(passage: Passage) -> str | None:
+    """Every request's history is balanced: each call has exactly one result, adjacent, in source order.
+
+    A message and its results go into history with one event, so each event adds a balanced piece; and what a request is
+    built from, ``request_messages``, is balanced as it is sent.
+    """
+    if passage.before is passage.after:
+        return None
+    if passage.said and (problem := unbalanced(passage.said)):
+        return problem
+    for command in passage.requests:
+        sent = passage.core.request_messages(passage.after, command.request_id).messages
+        if problem := unbalanced(sent):
+            return f"in request {command.request_id}: {problem}"
+    return None
+
+
+def unbalanced(messages: tuple[Message, ...]) -> str | None:
+    """Say which call has no result, or which result no call, in messages that belong together; ``None`` if all is
+    well."""
+    owed: tuple[str, ...] = ()
+    for message in messages:
+        if isinstance(message, ToolMessage):
+            given = tuple(result.provider_id for result in message.results)
+            if given != owed or not given:
+                return f"results {given} stand where {owed or 'none'} are owed"
+            owed = ()
+            continue
+        if owed:
+            return f"no results stand behind the calls {owed}"
+        owed = tuple(part.provider_id for part in message.calls) if isinstance(message, AssistantMessage) else ()
+    return f"no results stand behind the calls {owed}" if owed else None
+
+
+RESULTS: tuple[type[Event], ...] = (ToolSucceeded, ToolFailed, ToolCancelled, TaskSettled)
+"""Events that prove how an attempt ended."""
+
+
+@transition_law("L13")
+def late_results_start_nothing(passage: Passage) -> str | None:
+    """A result for an unknown, foreign or stale id is rejected and recorded and starts nothing.
+
+    The exception is a proved end of an earlier attempt of a call that is unsettled or in the register: before a newer
+    attempt started it settles the call, afterwards it is rejected as ``earlier-attempt-acted`` and shown. A keyed call
+    is settled by the success of any attempt, and an unknown call keeps the proof for whoever inspects it. A success of an
+    attempt that was declared absent counts as such a proof: it contradicts, and is never dropped. A late or repeated answer that says the same as what is known may be ignored, unless its id was never minted.
+    """
+    key = answered_key(passage.event)
+    if key is None or isinstance(passage.event, SessionResumed):
+        return None
+    if passage.verdict != "accepted":
+        foreign = passage.verdict == "ignored" and _is_foreign(passage.before, key)
+        return f"{key.id} was never minted, but it was not refused" if foreign else None
+    if key in passage.waited_for or _speaks_of_present(passage.before, key, passage.event):
+        return None
+    problem = _earlier(passage, key)
+    return f"{type(passage.event).__name__} for {key.id} (epoch {key.epoch}, attempt {key.attempt}) {problem}" if problem else None
+
+
+def _is_foreign(state: State, key: Key) -> bool:
+    turn = key.id.rpartition("/")[2].split(".")[0]
+    named = key.name not in ("persist-checkpoint", "start-timer")
+    return named and (not turn.isdecimal() or int(turn) > state.turn.number)
+
+
+def _speaks_of_present(state: State, key: Key, event: Event) -> bool:
+    """Say whether a proved end is one of the attempt whose end is being found out."""
+    call = find_call(state, key.id)
+    return isinstance(event, RESULTS) and call is not None and _is_open(call) and _is_run(call, key)
+
+
+def _is_open(call: Call) -> bool:
+    return not isinstance(call.state, Settled) or (call.registered and is_open(call.state.outcome))
+
+
+def _is_run(call: Call, key: Key) -> bool:
+    return call.run is not None and call.run.id == (key.epoch, key.attempt)
+
+
+def _earlier(passage: Passage, key: Key) -> str | None:
+    """Judge an accepted answer that nothing was waiting for."""
+    call = find_call(passage.before, key.id)
+    if not isinstance(passage.event, RESULTS) or call is None or not _is_open(call):
+        return "was accepted, though nobody waited for it"
+    if (key.epoch, key.attempt) not in {run.id for run in (*call.unproved, *call.voided)}:
+        return "was accepted, though it speaks of no attempt whose end is open"
+    newer = isinstance(call.state, Executing | CancellationRequested)
+    if newer and call.contract.effect is not Effect.KEYED:
+        return "was accepted, though a newer attempt has started"
+    if passage.executions:
+        return "started an execution"
+    after = find_call(passage.after, key.id)
+    kept = after is not None and isinstance(after.state, EffectUnknown) and isinstance(call.state, EffectUnknown)
+    settled = after is None or isinstance(after.state, Settled)
+    return None if kept or settled else "was accepted and settled nothing"
+
+
+@transition_law("L14")
+def every_message_is_somewhere(passage: Passage) -> str | None:
+    """Every user message is delivered exactly once, withdrawn, or still queued.
+
+    With each event, what was queued and what arrived is what is queued, went into history, or was withdrawn; and only a
+    message with an id that was not known before arrives. What is imported was said elsewhere, to somebody else.
+    """
+    before, after, event = passage.before, passage.after, passage.event
+    still = before.queues is after.queues and before.history is after.history
+    if before is after or (still and not _arriving(event)):
+        return None
+    arrived = Counter(_arriving(event))
+    if any(message_id in before.known for message_id in arrived):
+        return f"{', '.join(arrived)} was known and arrived again"
+    if any(message_id not in after.known for message_id in arrived):
+        return f"{', '.join(arrived)} arrived and is not known"
+    withdrawn = Counter((event.message_id,)) if isinstance(event, MessageWithdrawn) else Counter()
+    delivered = Counter() if isinstance(event, HistoryImported) else Counter(_delivered(passage.said, _OF_USERS))
+    owed, found = _queued(before) + arrived, _queued(after) + delivered + withdrawn
+    if owed != found:
+        return f"owed were {sorted(owed.elements())}, found are {sorted(found.elements())}"
+    told = Counter(_delivered(passage.said, (MessageSource.NOTICE,)))
+    lost = _notices(before) - _notices(after) - told.keys()
+    doubled = [message_id for message_id, times in told.items() if times > 1 or message_id in _notices(after)]
+    return f"notices {sorted(lost)} are lost, {doubled} are told twice" if lost or doubled else None
+
+
+_OF_USERS = (MessageSource.PROMPT, MessageSource.FOLLOW_UP, MessageSource.STEERING)
+
+
+def _arriving(event: Event) -> tuple[str, ...]:
+    """Return the id of the message that comes with an event, if one does."""
+    match event:
+        case SteeringQueued() | FollowUpQueued():
+            return (event.message_id,)
+        case PromptSubmitted(parts=parts):
+            return (event.message_id,) if parts else ()
+        case _:
+            return ()
+
+
+def _queued(state: State) -> Counter[str]:
+    queues = state.queues
+    return Counter(queued.message_id for queued in (*queues.steering, *queues.follow_ups))
+
+
+def _notices(state: State) -> set[str]:
+    return {queued.message_id for queued in state.queues.notices}
+
+
+def _delivered(said: tuple[Message, ...], sources: tuple[MessageSource, ...]) -> Iterator[str]:
+    messages = (message for message in said if isinstance(message, UserMessage) and message.source in sources)
+    return (message.message_id for message in messages)
+
+
+Attempts = frozenset[Key]
+"""Attempts whose usage was counted."""
+
+
+def usage_counts_once(counted: Attempts, passage: Passage) -> tuple[Attempts, str | None]:
+    """Each attempt's usage (model, compaction, child) is counted at most once.
+
+    What a session has consumed changes only by an event that names an attempt, by exactly what that event says, and
+    only
+    the first time for that attempt. What the turn has consumed changes by as much, or, for a task that belongs to no
+    turn,
+    not at all.
+    """
+    before, after, event = passage.before, passage.after, passage.event
+    if before.usage is after.usage or before.usage == after.usage:
+        return counted, None
+    key, usage = answered_key(event), getattr(event, "usage", Usage())
+    if key is None:
+        return counted, f"{type(event).__name__} names no attempt, but usage was counted"
+    if key in counted:
+        return counted, f"the usage of {key.name} {key.id} (epoch {key.epoch}, attempt {key.attempt}) was counted twice"
+    if after.usage != before.usage + usage:
+        return counted, f"usage went from {before.usage} to {after.usage} by an event with {usage}"
+    if after.turn.number == before.turn.number and after.turn.usage not in (before.turn.usage, before.turn.usage + usage):
+        return counted, f"usage of the turn went from {before.turn.usage} to {after.turn.usage}"
+    return counted | {key}, None
+
+
+def still_answering(counted: Attempts, state: State) -> object:
+    """Return the counted attempts of units that can still be heard of: the present step, open calls."""
+    epoch = state.epoch
+    return frozenset(
+        (key.name, key.id, epoch - key.epoch, _minted(state, key) - key.attempt)
+        for key in counted
+        if key.id == state.request_id or find_call(state, key.id) is not None
+    )
+
+
+def _minted(state: State, key: Key) -> int:
+    return last_minted(state, key.name, key.id) or 0
+
+
+L16 = Law("L16", words(usage_counts_once), monitor=Monitor(frozenset(), usage_counts_once, still_answering))
