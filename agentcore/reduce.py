@@ -107,9 +107,13 @@ class _Pass:
         call = find_call(state, call_id) or _written_call(state, call_id)
         if call is None:
             return Refused(RejectionCode.FOREIGN_CALL, _sender(event), call_id)
+        act_id = getattr(event, "act_id", "")
+        if act_id and act_id in state.acts:
+            return Ignored("act-known")
         after = self._step_call(state, call, event)
         if not isinstance(after, Call):
             return after
+        state = evolve(state, acts=state.acts.add(act_id)) if act_id else state
         return absorb(state, call, after, event)
 
     def _step_call(self, state: State, call: Call, event: Any) -> Call | Ignored | Refused:

@@ -155,6 +155,8 @@ class RetryRequested:
     """When, in milliseconds."""
     call_id: str
     """The call."""
+    act_id: str = ""
+    """Minted by the client: the same act twice is one. Without an id nothing tells a repetition from a new act."""
 
 
 class Resolution(StrEnum):
@@ -182,6 +184,9 @@ class EffectResolved:
     """The result or error, for the model."""
     retry: bool = False
     """With ``NOT_EXECUTED``: run it again."""
+    act_id: str = ""
+    """Minted by the client: the same act twice is one. A word about one attempt must not be taken for one
+    about the next."""
 
 
 @attrs.frozen(kw_only=True)

@@ -55,7 +55,9 @@ class Turn:
     number: int = 0
     """1 for the first; 0 before it."""
     step: int = 0
-    """Steps begun; also the steps used up."""
+    """Number of the last step begun; a gap in the journal leaves numbers out."""
+    steps: int = 0
+    """Steps begun, counted against their bound."""
     started_at: int = 0
     """When, in milliseconds."""
     due_at: int | None = None

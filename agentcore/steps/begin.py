@@ -54,14 +54,15 @@ def used_up(state: State) -> Ending | None:
 def begin_step(state: State, because: Because, *, hops: tuple[Because, ...] = ()) -> State:
     """Begin the next step, if the limits allow one more request; notices, then steering, are delivered with it."""
     ending = used_up(state)
-    if ending is None and not allows(state.config.limits.steps, state.turn.step):
-        ending = Ending(StopReason.MAX_STEPS, evidence=(("steps", str(state.turn.step)),))
+    if ending is None and not allows(state.config.limits.steps, state.turn.steps):
+        ending = Ending(StopReason.MAX_STEPS, evidence=(("steps", str(state.turn.steps)),))
     if ending is not None:
         return end_turn(state, add_evidence(ending, ("cause", because.value)))
     state, delivered = _deliver(state)
     turn = evolve(
         state.turn,
         step=state.turn.step + 1,
+        steps=state.turn.steps + 1,
         preparations=0,
         requests=0,
         compactions=0,

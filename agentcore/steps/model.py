@@ -286,8 +286,8 @@ def _end_request(
     phase = state.phase
     if not isinstance(phase, Stopping) or not isinstance(phase.request, Request):
         return answer_late(state, event)
-    if refused := misdirected(state, event, phase.request.attempt):
-        return refused
+    if misdirected(state, event, phase.request.attempt):
+        return answer_late(state, event)
     state = consumed(state, event.usage)
     dropped = len(message.calls) if message is not None else 0
     if message is not None:

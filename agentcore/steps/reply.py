@@ -35,15 +35,15 @@ from agentcore.states import (
 from agentcore.steps.base import consumed, in_phase, recounted, want_checkpoint, why
 from agentcore.steps.decide import complete, go_on, owed
 from agentcore.steps.ending import end_turn, keep_interrupted
-from agentcore.steps.model import misdirected
+from agentcore.steps.model import answer_late, misdirected
 from agentcore.steps.sendable import Sendable, says_something, sendable
-from agentcore.steps.verdicts import Refused
+from agentcore.steps.verdicts import Ignored, Refused
 
 
-def judge_reply(state: State, event: ModelReplied) -> State | Refused:
+def judge_reply(state: State, event: ModelReplied) -> State | Ignored | Refused:
     """Take a complete message: propose its calls, or let its text lead towards the end."""
-    if refused := misdirected(state, event, state.turn.requests):
-        return refused
+    if misdirected(state, event, state.turn.requests):
+        return answer_late(state, event)
     state = want_checkpoint(consumed(state, event.usage))
     usage = event.usage
     if usage.input_tokens is not None:

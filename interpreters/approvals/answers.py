@@ -55,7 +55,11 @@ def resolved(
     """A person said what became of an effect, or gave up finding out."""
     again = retry and resolution is Resolution.NOT_EXECUTED
     said = clean_text(result)
-    return EffectResolved(at=STAMPED, call_id=order.call_id, resolution=resolution, by=by, result=said, retry=again)
+    # The word is about this question: told again, it must not answer the next one.
+    word = f"answer/{order.call_id}/{order.epoch}.{order.attempt}"
+    return EffectResolved(
+        at=STAMPED, call_id=order.call_id, resolution=resolution, by=by, result=said, retry=again, act_id=word
+    )
 
 
 def undecided(order: InspectEffect, *, by: str, evidence: str) -> EffectInspected:

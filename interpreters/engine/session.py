@@ -213,19 +213,30 @@ class Session:
         """Have an unknown effect looked at now."""
         return await self._act(InspectionRequested(at=STAMPED, call_id=call_id))
 
-    async def retry(self, call_id: str) -> Receipt:
-        """Run a call again whose absence was proved; refused before (R-243)."""
-        return await self._act(RetryRequested(at=STAMPED, call_id=call_id))
+    async def retry(self, call_id: str, *, act_id: str = "") -> Receipt:
+        """Run a call again whose absence was proved; refused before (R-243). Each call is a new act unless repeated."""
+        return await self._act(RetryRequested(at=STAMPED, call_id=call_id, act_id=act_id or _mint()))
 
     async def resolve(
-        self, call_id: str, resolution: Resolution, result: str = "", *, retry: bool = False, by: str = "user"
+        self,
+        call_id: str,
+        resolution: Resolution,
+        result: str = "",
+        *,
+        retry: bool = False,
+        by: str = "user",
+        act_id: str = "",
     ) -> Receipt:
-        """Say what became of an effect; ``retry`` runs one again that was not executed."""
-        return await self._act(
-            EffectResolved(
-                at=STAMPED, call_id=call_id, resolution=resolution, by=by, result=clean_text(result), retry=retry
-            )
+        """Say what became of an effect; ``retry`` runs one again that was not executed.
+
+        Each call is a new word unless ``act_id`` repeats one: a word about one attempt is not taken for the next.
+        """
+        said = clean_text(result)
+        name = act_id or _mint()
+        word = EffectResolved(
+            at=STAMPED, call_id=call_id, resolution=resolution, by=by, result=said, retry=retry, act_id=name
         )
+        return await self._act(word)
 
     # The session
 

@@ -137,7 +137,10 @@ async def test_arguments_that_are_not_those_of_the_digest_are_shown_to_nobody(ap
 )
 async def test_a_person_says_what_became_of_an_effect(typed, resolution, result, retry):
     event = await TerminalApprover(Script(*typed), by="ann").ask_effect("s", INQUIRY, unknown())
-    assert event == EffectResolved(at=0, call_id="1.1.0", resolution=resolution, by="ann", result=result, retry=retry)
+    word = f"answer/1.1.0/{INQUIRY.epoch}.{INQUIRY.attempt}"
+    assert event == EffectResolved(
+        at=0, call_id="1.1.0", resolution=resolution, by="ann", result=result, retry=retry, act_id=word
+    )
 
 
 @pytest.mark.parametrize("typed", ["l", None])
