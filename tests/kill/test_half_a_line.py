@@ -32,7 +32,7 @@ class Scene:
     def agent(self, started: anyio.Event | None = None) -> Agent:
         """An agent whose tool says when it is under way, and then never ends."""
 
-        def look(*_):
+        async def look(*_):
             self.looked += 1
             return executed("it is done") if self.deeds else not_executed("it is not there", conclusive=True)
 

@@ -60,13 +60,16 @@ def test_killed_twice_at_every_pair_of_points(runs, kind, report):
 def test_killed_three_times_in_the_middle_of_the_same_deed(runs):
     runs = patient(runs, "pair")
     moments = ("rename:before fence._replace #1", "rename:after fence._replace #1", "deliver:after program.deliver #1")
-    for order in product(moments, repeat=3):
+
+    def kill_thrice(order: tuple[str, ...]) -> None:
         world = runs.world()
         for moment in order:
             runs.run(world, moment)
         runs.run(world)
         runs.check(world)
         world.remove()
+
+    runs.servers.each(kill_thrice, product(moments, repeat=3))
 
 
 @pytest.mark.slow

@@ -52,18 +52,21 @@ def test_after_a_power_cut_at_any_point_each_effect_is_there_once(runs, files, r
 def test_a_power_cut_while_a_killed_session_is_taken_up_again(runs):
     runs = attrs.evolve(runs, job=attrs.evolve(runs.job, patient=True))
     begun = ("rename:before fence._replace #1", "rename:after fence._replace #1", "deliver:after program.deliver #1")
+
+    def cut_at(first: str, second: str) -> None:
+        killed = runs.world()
+        runs.run(killed, first)
+        runs.run(killed, second)
+        left = runs.cut(killed, files=False)
+        runs.run(left)
+        runs.check(left)
+        killed.remove()
+        left.remove()
+
     for first in begun:
         world = runs.world()
         runs.run(world, first)
-        for second in runs.points(world)[4::12]:
-            killed = runs.world()
-            runs.run(killed, first)
-            runs.run(killed, second)
-            left = runs.cut(killed, files=False)
-            runs.run(left)
-            runs.check(left)
-            killed.remove()
-            left.remove()
+        runs.servers.each(lambda second, first=first: cut_at(first, second), runs.points(world)[4::12])
 
 
 @pytest.mark.req("R-161", "G-12")
