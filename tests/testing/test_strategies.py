@@ -7,6 +7,7 @@ from collections import Counter
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis.vendor.pretty import pretty
 
 from agentcore import Config, outstanding, reduce
 from agentcore.commands import COMMANDS, Command, StartTimer, key_of
@@ -14,14 +15,16 @@ from agentcore.events import (
     EVENTS,
     HOST_EVENTS,
     AbortRequested,
+    AbortScope,
     CheckpointWritten,
     Event,
     ModelReplied,
     SessionReopened,
+    TimerFired,
     ToolSucceeded,
 )
 from agentcore.messages import History, Message
-from agentcore.states import CALL_STATES, PHASES, State
+from agentcore.states import CALL_STATES, PHASES, Executing, Ready, State
 from agentcore.testing.answers import answered_key
 from agentcore.testing.passage import find_call
 from agentcore.testing.strategies import (
@@ -161,12 +164,15 @@ def test_what_is_repeated_was_told_before_and_what_is_rewritten_names_the_same(k
         )
 
 
-def test_events_about_one_call_name_it_however_they_are_aimed():
+@pytest.mark.parametrize("kind", [ToolSucceeded, TimerFired, AbortRequested])
+def test_events_about_one_call_name_it_however_they_are_aimed(kind):
     dice = seeded(4)
-    for session, call in with_call(CALL_STATES[4])[:30]:
+    for session, call in (*with_call(Executing)[:30], *with_call(Ready)[:10]):
         for aim in (Aim.OWN, Aim.EARLIER_ATTEMPT, Aim.FOREIGN):
-            event = roll_event(ToolSucceeded, session, dice, aim=aim, call=call)
-            assert event.call_id == call.call_id
+            event = roll_event(kind, session, dice, aim=aim, call=call)
+            wide = isinstance(event, AbortRequested) and event.scope in (AbortScope.ALL, AbortScope.TURN)
+            named = getattr(event, "call_id", "") or getattr(event, "timer_id", "")
+            assert wide or named.rpartition("/")[2] == call.call_id
 
 
 @given(data=st.data())
@@ -188,6 +194,7 @@ def test_an_earlier_execution_that_really_was_is_named_as_such():
 def test_a_session_is_shown_as_the_events_that_led_to_it():
     session = next(each for each in pool() if each.state.seq == 2)
     assert repr(session).splitlines()[1:] == [f"  {event}" for event in session.journal]
+    assert pretty(session) == repr(session)
     assert repr(Session(session.origin)) == "Idle at seq 0, reached by nothing"
 
 
