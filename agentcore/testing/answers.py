@@ -17,7 +17,6 @@ from agentcore.commands import (
     EvaluatePolicy,
     ExecuteTool,
     InspectEffect,
-    Inspector,
     Key,
     PersistCheckpoint,
     PrepareStep,
@@ -26,7 +25,7 @@ from agentcore.commands import (
     ReviewCompletion,
     StartTimer,
 )
-from agentcore.events import Event
+from agentcore.events import Event, Inspector
 
 _OF_ANOTHER: Mapping[type[Event], type[Command]] = {
     events.ModelStopped: RequestModel,

@@ -7,16 +7,16 @@ which one row or one function is wrong.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import attrs
 
+from agentcore import projections
 from agentcore.codec import CODEC, Codec
 from agentcore.commands import Command
-from agentcore.events import Event
+from agentcore.events import Event, HostEvent
 from agentcore.outstanding import outstanding
 from agentcore.policy import Config
-from agentcore.projections.requests import RequestView, request_messages
+from agentcore.projections import Act, RequestView, UiStatus
 from agentcore.reduce import Judgement, Reducer, Reduction, reduce, start
 from agentcore.states import State
 
@@ -31,18 +31,35 @@ class Core:
     """Begin a session."""
     outstanding: Callable[[State], tuple[Command, ...]] = outstanding
     """What a state waits for."""
-    request_messages: Callable[[State, str], RequestView] = request_messages
+    request_messages: Callable[[State, str], RequestView] = projections.request_messages
     """What a request is built from."""
     codec: Codec = CODEC
     """How values are written and read."""
+
+    pending_acts: Callable[[State], tuple[Act, ...]] = projections.pending_acts
+    """What may be done in a state."""
+    status: Callable[[State], UiStatus] = lambda state: projections.ui_status(state).ui
+    """The word a state is shown by."""
+    shown: tuple[Callable[[State], object], ...] = (
+        projections.ui_status,
+        projections.durable_status,
+        projections.explain_end,
+        projections.next_step,
+        projections.transcript,
+        projections.usage_of,
+        projections.pending_acts,
+    )
+    """Everything else that is read from a state alone."""
 
     def reduce(self, state: State, event: Event) -> Reduction:
         """Return the state after an event, and what is newly ordered."""
         return self.examine(state, event).reduction
 
-    def lists(self, state: State, act: Any) -> bool:
-        """Say whether the pending acts of a state list an act."""
-        return True
+    def lists(self, state: State, act: HostEvent) -> bool:
+        """Say whether the pending acts of a state list one of an event's class, for the call it names."""
+        named = getattr(act, "call_id", "")
+        listed = self.pending_acts(state)
+        return any(each.event is type(act) and getattr(each, "call_id", "") == named for each in listed)
 
 
 CORE = Core()

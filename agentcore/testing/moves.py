@@ -22,14 +22,13 @@ from agentcore.commands import (
     EvaluatePolicy,
     ExecuteTool,
     InspectEffect,
-    Inspector,
     PersistCheckpoint,
     PrepareStep,
     RequestModel,
     ReviewCompletion,
     StartTimer,
 )
-from agentcore.events import Event, Finding, ModelFailure
+from agentcore.events import Event, Finding, Inspector, ModelFailure
 from agentcore.messages import EffectSeen, FinishReason, TextPart, Usage, digest
 from agentcore.outstanding import is_question
 from agentcore.policy import Effect

@@ -53,21 +53,21 @@ Key = tuple[Any, ...]
 """Something hashable that stands for something larger."""
 
 FIELDS: Mapping[type[Any], str] = {
-    State: "session_id config phase epoch seq at turn history window queues known register storage usage",
-    Turn: "number step started_at due_at left_ms clocks preparations requests compactions reviews nudges counters usage "
+    State: "session_id config phase epoch seq at turn turns history window queues known acts register storage usage",
+    Turn: "number step steps started_at due_at left_ms clocks preparations requests compactions reviews nudges counters usage "
     "context_tokens round stop_after_step",
     Storage: "durable wanted in_flight attempt failures retry_at barrier",
     Queues: "steering follow_ups notices",
     Window: "start summary media_to",
     Batch: "request_id message calls truncated",
     Call: "call_id provider_id name raw_arguments arguments contract state digest tries grant question rule unproved voided "
-    "counted aborted reviewed_in registered proposed",
+    "heard counted aborted reviewed_in registered proposed",
     Tries: "reviews questions executions cancels inspections inspections_used asks_used retries_used observations_used "
     "changes_used",
     Run: "epoch attempt seq released_at due_at covered_at started handle observation",
     Cancel: "attempt grace_at",
     Inquiry: "by attempt resume_at ordered_at",
-    EffectUnknown: "transition run inquiry live cancel resumed proved_absent reports",
+    EffectUnknown: "transition run inquiry live cancel resumed proved_absent rechecked reports",
     AwaitingApproval: "transition due_at rule reason",
     CancellationRequested: "transition run cancel",
     Executing: "transition run",
@@ -79,7 +79,7 @@ FIELDS: Mapping[type[Any], str] = {
     Preparing: "transition request_id ordered prepared",
     AwaitingRetry: "transition request_id due_at jitter_max_ms",
     ReviewingCompletion: "transition request_id ending awaits_tasks",
-    Stopping: "transition ending request cancel batch quiet",
+    Stopping: "transition ending request batch quiet",
     Saving: "transition ending seq",
 }
 """Every field of these classes that was thought about."""
@@ -128,6 +128,8 @@ class Normaliser:
                 self._kept(state.history, _history),
                 self._kept(state.queues, _queues),
                 self._kept(state.known, _known),
+                self._kept(state.acts, _known),
+                state.turns,
                 self._kept(state.config, _one),
                 (state.window.start, state.window.summary, state.window.media_to),
                 tuple(self._call(call, state, now) for call in state.register),
@@ -195,8 +197,8 @@ class Normaliser:
                 return (self._due(due_at, now),)
             case ReviewingCompletion(ending=ending, awaits_tasks=awaits_tasks):
                 return (ending.reason, ending.loop, awaits_tasks)
-            case Stopping(ending=ending, request=request, cancel=cancel, batch=batch, quiet=quiet):
-                waiting = cancel is not None and self._due(cancel.grace_at, now)
+            case Stopping(ending=ending, request=request, batch=batch, quiet=quiet):
+                waiting = request is not None and self._due(request.due_at, now)
                 return (ending.reason, request is not None, waiting, quiet, self._batch(batch, state, now))
             case phase:
                 ending = getattr(phase, "ending", None)
@@ -240,6 +242,7 @@ class Normaliser:
             call.counted,
             call.aborted,
             call.reviewed_in == epoch,
+            call.heard,
             call.registered,
             call.contract.effect,
         )
@@ -262,7 +265,8 @@ class Normaliser:
                     self._cancel(cancel, call, now) if cancel is not None else None,
                     unknown.resumed,
                     unknown.proved_absent is not None,
-                    unknown.reports,
+                    unknown.rechecked,
+                    tuple((epoch - each.epoch, call.tries.executions - each.attempt, each.said) for each in unknown.reports),
                 )
             case Settled(outcome=outcome, run=run):
                 return (outcome, self._run(run, call, epoch, now) if run is not None else None)

@@ -18,13 +18,14 @@ from enum import StrEnum
 
 import attrs
 
-from agentcore.commands import Command, ExecuteTool, Inspector
+from agentcore.commands import Command, ExecuteTool
 from agentcore.events import (
     CheckpointWritten,
     EffectInspected,
     EffectResolved,
     Event,
     Finding,
+    Inspector,
     Resolution,
     SessionResumed,
 )

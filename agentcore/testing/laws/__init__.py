@@ -12,12 +12,12 @@ from agentcore.testing.laws.base import Graph, Law, Monitor
 from agentcore.testing.laws.bounds import limits_hold
 from agentcore.testing.laws.deeds import L7
 from agentcore.testing.laws.effects import (
+    L5,
     a_cut_message_runs_nothing,
     a_started_effect_is_in_one_place,
     intent_is_durable_before_the_effect,
     missing_inspection,
     only_allowed_arguments_run,
-    unknown_always_has_an_inspect_action,
 )
 from agentcore.testing.laws.graph import L17
 from agentcore.testing.laws.orders import L3, an_ended_turn_is_over, stopping_starts_nothing
@@ -30,6 +30,7 @@ from agentcore.testing.laws.record import (
     what_is_settled_stays,
 )
 from agentcore.testing.laws.recovery import a_crash_is_survived, an_abort_reaches_its_scope
+from agentcore.testing.laws.shown import shown_is_true
 from agentcore.testing.laws.totality import (
     defect,
     reduce_is_a_function,
@@ -44,7 +45,7 @@ LAWS: Mapping[str, Law] = {
         what_is_refused_changes_nothing,
         L3,
         an_ended_turn_is_over,
-        unknown_always_has_an_inspect_action,
+        L5,
         intent_is_durable_before_the_effect,
         L7,
         stopping_starts_nothing,
@@ -60,6 +61,7 @@ LAWS: Mapping[str, Law] = {
         what_is_written_can_be_read,
         a_crash_is_survived,
         an_abort_reaches_its_scope,
+        shown_is_true,
         a_started_effect_is_in_one_place,
     )
 }

@@ -9,7 +9,7 @@ from agentcore.limits import Count, Limits, allows
 from agentcore.states import WORKING, Call, Counters, State
 from agentcore.testing.laws.base import transition_law
 from agentcore.testing.laws.ranking import ranking
-from agentcore.testing.passage import Passage, all_calls, find_call
+from agentcore.testing.passage import Passage, find_call
 
 _COUNTED = tuple(field.name for field in attrs.fields(Counters))
 _OF_CALL = {
@@ -39,7 +39,10 @@ def limits_hold(passage: Passage) -> str | None:
         call = find_call(after, command.call_id)
         if call is not None and not _fits(limits.tool_calls, after.turn.counters.tool_calls):
             return f"{command.call_id} is executed beyond {limits.tool_calls} tool calls"
-    return _exceeded(after, limits) or _not_fallen(passage)
+    for old, new in passage.moved:
+        if old is not None and new is not None and (problem := _exceeded_by(old, new, limits)):
+            return problem
+    return _exceeded(before, after, limits) or _not_fallen(passage)
 
 
 def _fits(limit: Count, used: int) -> bool:
@@ -59,23 +62,22 @@ def _requested(state: State, limits: Limits) -> str | None:
     return None
 
 
-def _exceeded(state: State, limits: Limits) -> str | None:
-    """Say which count is beyond its bound."""
-    if isinstance(state.phase, WORKING):
+def _exceeded(before: State, after: State, limits: Limits) -> str | None:
+    """Say which count rose beyond its bound; one that a new configuration left beyond does not rise further."""
+    if isinstance(after.phase, WORKING) and after.turn.counters is not before.turn.counters:
         for name in _COUNTED:
-            if not _fits(getattr(limits, name), getattr(state.turn.counters, name)):
-                return f"{name} is {getattr(state.turn.counters, name)}, the bound is {getattr(limits, name)}"
-    for call in all_calls(state):
-        if problem := _exceeded_by(call, limits):
-            return problem
+            old, new = getattr(before.turn.counters, name), getattr(after.turn.counters, name)
+            if new > old and not _fits(getattr(limits, name), new):
+                return f"{name} is {new}, the bound is {getattr(limits, name)}"
     return None
 
 
-def _exceeded_by(call: Call, limits: Limits) -> str | None:
+def _exceeded_by(old: Call, new: Call, limits: Limits) -> str | None:
+    """Say which count of a call rose beyond its bound."""
     for name, counter in _OF_CALL.items():
-        used = getattr(call.tries, counter)
-        if not _fits(getattr(limits, name), used):
-            return f"{counter} of {call.call_id} is {used}, the bound {name} is {getattr(limits, name)}"
+        used = getattr(new.tries, counter)
+        if used > getattr(old.tries, counter) and not _fits(getattr(limits, name), used):
+            return f"{counter} of {new.call_id} is {used}, the bound {name} is {getattr(limits, name)}"
     return None
 
 

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from agentcore.commands import Inspector
+from agentcore.events import Inspector
 from agentcore.limits import Limits
 from agentcore.messages import Abandoned, is_open
 from agentcore.states import (
@@ -131,8 +131,8 @@ def _progress(phase: Phase) -> int:
             return 3
         case ReviewingCompletion(awaits_tasks=awaits_tasks):
             return 2 if awaits_tasks else 1
-        case Stopping(request=request, cancel=cancel):
-            return (request is not None) + (cancel is not None)
+        case Stopping(request=request):
+            return int(request is not None)
         case _:
             return 0
 
@@ -166,7 +166,7 @@ def _loose_ends(call: Call, unknown: EffectUnknown) -> int:
     silent = left(len(call.unproved) + len(call.voided), len(unknown.reports))
     inquiry = unknown.inquiry
     looking = 2 * (inquiry.by is Inspector.PROGRAM) + (inquiry.resume_at is None)
-    return silent + unknown.live + (unknown.cancel is not None) + 4 * (unknown.proved_absent is None) + looking
+    return silent + unknown.live + (unknown.cancel is not None) + 4 * (unknown.proved_absent is None or unknown.rechecked) + looking
 
 
 def _storage(state: State, limits: Limits) -> tuple[int, ...]:

@@ -18,8 +18,12 @@ from agentcore.events import (
     SessionResumed,
     SteeringQueued,
     TaskSettled,
+    TaskStarted,
     ToolCancelled,
     ToolFailed,
+    ToolLost,
+    ToolProgressed,
+    ToolStarted,
     ToolSucceeded,
 )
 from agentcore.messages import (
@@ -119,6 +123,10 @@ RESULTS: tuple[type[Event], ...] = (ToolSucceeded, ToolFailed, ToolCancelled, Ta
 """Events that prove how an attempt ended."""
 
 
+TOLD: tuple[type[Event], ...] = (*RESULTS, ToolStarted, ToolProgressed, ToolLost, TaskStarted)
+"""Everything a tool tells of an attempt."""
+
+
 @transition_law("L13")
 def late_results_start_nothing(passage: Passage) -> str | None:
     """A result for an unknown, foreign or stale id is rejected and recorded and starts nothing.
@@ -126,7 +134,8 @@ def late_results_start_nothing(passage: Passage) -> str | None:
     The exception is a proved end of an earlier attempt of a call that is unsettled or in the register: before a newer
     attempt started it settles the call, afterwards it is rejected as ``earlier-attempt-acted`` and shown. A keyed call
     is settled by the success of any attempt, and an unknown call keeps the proof for whoever inspects it. A success of an
-    attempt that was declared absent counts as such a proof: it contradicts, and is never dropped. A late or repeated answer that says the same as what is known may be ignored, unless its id was never minted.
+    attempt that was declared absent counts as such a proof: it contradicts, and is never dropped. What is told of the very
+    attempt that is being found out is neither foreign nor stale. A late or repeated answer that says the same as what is known may be ignored, unless its id was never minted.
     """
     key = answered_key(passage.event)
     if key is None or isinstance(passage.event, SessionResumed):
@@ -142,14 +151,14 @@ def late_results_start_nothing(passage: Passage) -> str | None:
 
 def _is_foreign(state: State, key: Key) -> bool:
     turn = key.id.rpartition("/")[2].split(".")[0]
-    named = key.name not in ("persist-checkpoint", "start-timer")
+    named = key.name not in ("persist-checkpoint", "start-timer") and find_call(state, key.id) is None
     return named and (not turn.isdecimal() or int(turn) > state.turn.number)
 
 
 def _speaks_of_present(state: State, key: Key, event: Event) -> bool:
-    """Say whether a proved end is one of the attempt whose end is being found out."""
+    """Say whether a tool tells something of the very attempt whose end is being found out."""
     call = find_call(state, key.id)
-    return isinstance(event, RESULTS) and call is not None and _is_open(call) and _is_run(call, key)
+    return isinstance(event, TOLD) and call is not None and _is_open(call) and _is_run(call, key)
 
 
 def _is_open(call: Call) -> bool:

@@ -20,6 +20,7 @@ from agentcore.states import (
     ENDS,
     RUNNING,
     WORKING,
+    Because,
     Call,
     EffectUnknown,
     Idle,
@@ -32,6 +33,7 @@ from agentcore.states import (
 from agentcore.testing.answers import failing, names
 from agentcore.testing.core import Core
 from agentcore.testing.laws.base import state_law, transition_law
+from agentcore.testing.laws.ranking import ranking
 from agentcore.testing.laws.record import is_prefix, unbalanced, what_is_settled_stays
 from agentcore.testing.passage import Passage, all_calls
 from agentcore.testing.world import DEAD_MS
@@ -46,8 +48,8 @@ def a_crash_is_survived(state: State, core: Core) -> str | None:
     ends, deeds stay within L7; a bound spent by the crash may change which end.
 
     Every explored state is a journal prefix that may be what survives. It is resumed, and everything that is then
-    outstanding is answered in the plainest way until no turn is open. The deeds are the world's to count: L7 is checked
-    wherever an exploration crashes.
+    outstanding is answered in the plainest way until no turn is open; where a loop is unbounded by the host's own wish, the
+    end is not demanded. The deeds are the world's to count: L7 is checked wherever an exploration crashes.
     """
     event: Event = SessionResumed(
         at=state.at + DEAD_MS, config=state.config, recovery=events.Recovery(last_seq=state.seq)
@@ -62,7 +64,7 @@ def a_crash_is_survived(state: State, core: Core) -> str | None:
         if following is None:
             break
         event = following
-    if not isinstance(now.phase, (Idle, *ENDS)):
+    if not isinstance(now.phase, (Idle, *ENDS)) and ranking(state) is not None:
         return f"resumed at {state.seq}: the turn does not end, it is {type(now.phase).__name__}"
     return unbalanced(tuple(now.history))
 
@@ -121,6 +123,8 @@ def an_abort_reaches_its_scope(passage: Passage) -> str | None:
     """
     event = passage.event
     if not isinstance(event, AbortRequested) or passage.before is passage.after:
+        return None
+    if isinstance(passage.before.phase, WORKING) and passage.after.phase.transition.because is Because.TIME_IS_UP:
         return None
     reached = {call.call_id for call in _in_scope(passage.before, event)}
     for old, new in passage.moved:
