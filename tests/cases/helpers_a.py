@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ import pytest
 
 from agentcore import TABLES, Effect, Reducer, Tables, Verdict, make_reduce, outstanding, start
 from agentcore.codec import Header, decode_event, decode_header, encode_event, encode_header
-from agentcore.commands import ExecuteTool, RequestModel
+from agentcore.commands import Command, ExecuteTool, RequestModel, key_of
 from agentcore.events import AbortRequested, EffectInspected, EffectResolved, Event
 from agentcore.messages import (
     AssistantMessage,
@@ -32,7 +33,7 @@ from agentcore.messages import (
     digest,
 )
 from agentcore.projections import RequestView, request_messages
-from agentcore.states import ENDS, Call, EffectUnknown, Phase, State, Stopping
+from agentcore.states import ENDS, Call, EffectUnknown, Ending, Phase, Saving, State, Stopping
 from agentcore.table import Kind, Row
 from interpreters.engine.resume import fold
 from tests.core.driver import Session
@@ -101,6 +102,8 @@ class Case(Session):
         super().__init__(*tools, **config)
         self.header = encode_header(Header("s", self.state.config, 0))
         self.lines: list[bytes] = []
+        self.replayed = self.folded()
+        self.orders: list[Command] = []
         self.requested: list[RequestModel] = []
         self.executed: list[ExecuteTool] = []
         self.sent: list[tuple[Message, ...]] = []
@@ -110,6 +113,8 @@ class Case(Session):
         judged = super().given(event)
         if judged.verdict is Verdict.ACCEPTED:
             self.lines.append(encode_event(event))
+            self.replayed = self.reduce(self.replayed, decode_event(self.lines[-1])).state
+        self.orders += self.ordered
         for command in self.ordered:
             if isinstance(command, RequestModel):
                 self.requested.append(command)
@@ -122,17 +127,22 @@ class Case(Session):
         self.check_replay()
         return judged
 
-    def check_replay(self) -> None:
-        """The journal's bytes give this state and this work."""
-        folded = self.folded()
-        assert folded == self.state
-        assert outstanding(folded) == self.work
+    @property
+    def ending(self) -> Ending:
+        """How the turn ended; a turn that goes on is a finding."""
+        assert isinstance(self.state.phase, (*ENDS, Stopping, Saving)), f"it goes on: {self.phase.__name__}"
+        return super().ending
 
-    def folded(self, lines: int | None = None) -> State:
-        """Fold the journal from its bytes, or its first lines."""
+    def check_replay(self) -> None:
+        """The journal's bytes give this state and this work; they are folded line by line as they are written."""
+        assert self.replayed == self.state
+        assert outstanding(self.replayed) == self.work
+
+    def folded(self) -> State:
+        """Fold the journal from its bytes."""
         header = decode_header(self.header)
         state = start(header.session_id, header.config, header.at).state
-        for line in self.lines[:lines]:
+        for line in self.lines:
             state = self.reduce(state, decode_event(line)).state
         return state
 
@@ -141,7 +151,7 @@ class Case(Session):
         if lose:
             assert self.state.seq - lose >= self.state.storage.durable, "what is durable cannot be lost"
             del self.lines[-lose:]
-        self.state = self.folded()
+        self.state = self.replayed = self.folded()
         self.resume(dead_ms, **changes)
 
     def view(self, request_id: str = "") -> RequestView:
@@ -150,8 +160,15 @@ class Case(Session):
 
     def count(self, kind: type, about: str = "") -> int:
         """How often a command was ordered so far, about an id if one is given."""
-        ordered = {ExecuteTool: self.executed, RequestModel: self.requested}[kind]
-        return sum(about in ("", getattr(each, "call_id", ""), getattr(each, "request_id", "")) for each in ordered)
+        return sum(isinstance(each, kind) and about in ("", key_of(each).id) for each in self.orders)
+
+    def play(self, answer: Callable[[], Any]) -> None:
+        """Answer every request alike and save what wants saving, until the turn is over."""
+        while self.state.open:
+            if any(isinstance(each, RequestModel) for each in self.work):
+                answer()
+            else:
+                self.all_saved()
 
     def quietly(self, event: Event) -> Any:
         """Hand over an event that must change nothing; what was judged is returned."""
