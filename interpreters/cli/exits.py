@@ -9,6 +9,7 @@ from interpreters.engine import JournalUnreadable, Result, SessionOver, StorageU
 from interpreters.support.ports_store import (
     SchemaTooNew,
     SessionDamaged,
+    SessionExists,
     SessionLocked,
     SessionUnknown,
     StoreError,
@@ -73,6 +74,7 @@ _ENDS: tuple[tuple[type[End], Exit], ...] = (
 
 _ERRORS: tuple[tuple[type[Exception], Exit], ...] = (
     (UnsafeName, Exit.USAGE),
+    (SessionExists, Exit.USAGE),
     (SessionUnknown, Exit.UNKNOWN),
     (SessionLocked, Exit.LOCKED),
     (SessionDamaged, Exit.DAMAGED),

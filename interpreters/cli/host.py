@@ -86,12 +86,13 @@ def make_host(arguments: Namespace, output: Output, *, lines: Lines | None = Non
 
 
 def _model(arguments: Namespace, settings: Settings) -> tuple[Model, str]:
+    prices = _prices(arguments.prices)
     named = settings.get("model", "AGENTCORE_MODEL", "OPENAI_MODEL")
     if named is not None and named.value.startswith(SCRIPT):
         return scripted(Path(named.value.removeprefix(SCRIPT))), ""
     asked = endpoint(settings)
     try:
-        model = ChatModel(asked.base_url, asked.model, api_key=asked.api_key, prices=_prices(arguments.prices))
+        model = ChatModel(asked.base_url, asked.model, api_key=asked.api_key, prices=prices)
     except ValueError as error:
         raise Problem(f"{error}; it was given as --base-url, AGENTCORE_BASE_URL or OPENAI_BASE_URL") from error
     return model, asked.api_key

@@ -12,6 +12,7 @@ from agentcore.codec import encode_event
 from interpreters.cli.exits import Exit, Problem, exit_of_error
 from interpreters.cli.output import Output
 from interpreters.engine import StorageUnavailable
+from interpreters.support.ports_store import SessionDamaged, SessionLocked, SessionUnknown
 from interpreters.tools import ToolDefinitionError
 
 Command = Callable[[Namespace, Output], int]
@@ -59,9 +60,24 @@ def tell(error: BaseException, code: Exit, output: Output) -> None:
     if output.as_json:
         output.value({"error": str(error), "exit": int(code)})
     output.warn(f"agentcore: {error}")
+    if told := advice(error):
+        output.warn(f"  {told}")
     if isinstance(error, StorageUnavailable):
         for seq, event in error.unsaved:
             output.warn(f"  not saved: {seq} {encode_event(event).decode()}")
+
+
+def advice(error: BaseException) -> str:
+    """Return what to type next, where there is something."""
+    match error:
+        case SessionUnknown():
+            return "agentcore sessions   lists the sessions"
+        case SessionLocked(session_id=session_id):
+            return f"agentcore show {session_id}   reads it meanwhile"
+        case SessionDamaged(session_id=session_id, loaded=loaded) if loaded is not None:
+            return f"agentcore resume {session_id} --accept-gap NAME   goes on without what is lost; NAME accepts that"
+        case _:
+            return ""
 
 
 def _die_of_interrupt() -> None:

@@ -60,7 +60,8 @@ class _Version(Action):
             found = version("agentcore-reducer")
         except PackageNotFoundError:
             found = "(not installed)"
-        parser.exit(message=f"agentcore-reducer {found}\n")
+        print(f"agentcore-reducer {found}")
+        parser.exit()
 
 
 class _Rule(Action):

@@ -159,6 +159,8 @@ class Turn:
             self.output.warn(f"A person is waited for. See: agentcore inspect {name}")
         elif result.unresolved:
             self.output.warn(f"Check what became of it: agentcore inspect {name}")
+        elif code is not Exit.COMPLETED:
+            self.output.warn(f"The session is {name}.")
 
 
 async def abort(session: Session) -> None:

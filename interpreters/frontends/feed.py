@@ -14,7 +14,11 @@ from agentcore.commands import tag_of
 from agentcore.messages import Outcome
 from agentcore.projections import next_step, ui_status
 from agentcore.states import State
-from interpreters.support.views import Lagged, Shown, StateView, ToolResultView
+from interpreters.support.cleaning import shortened
+from interpreters.support.views import Lagged, Shown, StateView, ToolProgress, ToolResultView
+
+PROGRESS_MAX = 500
+"""Characters of one piece of a tool's progress; the whole of what it printed is its result's business."""
 
 
 def as_value(shown: Shown) -> dict[str, Any]:
@@ -28,6 +32,8 @@ def as_value(shown: Shown) -> dict[str, Any]:
             return named | {"missed": missed} | standing(state)
         case ToolResultView(call_id=call_id, name=name, outcome=outcome):
             return named | {"call_id": call_id, "name": name} | outcome_value(outcome)
+        case ToolProgress(call_id=call_id, text=text):
+            return named | {"call_id": call_id, "text": shortened(text, PROGRESS_MAX)}
         case _:
             return named | attrs.asdict(view)
 
