@@ -27,6 +27,8 @@ import anyio
 import attrs
 
 from agentcore import PRESETS, Config, Limits, ModelSettings, Policy
+from agentcore.codec import encode_event
+from agentcore.events import ConfigChanged
 from agentcore.policy import Preset
 from interpreters.engine import (
     Clock,
@@ -45,7 +47,7 @@ from interpreters.engine import (
 )
 from interpreters.policy import Rule, Rules
 from interpreters.stores import MemoryStore
-from interpreters.support.ports import Approver, Compactor, Gate, ToolBox
+from interpreters.support.ports import STAMPED, Approver, Compactor, Gate, ToolBox
 from interpreters.support.ports_model import Model
 from interpreters.support.ports_store import Journal, Store
 from interpreters.support.redaction import Redactor
@@ -84,7 +86,9 @@ class Agent:
         clock: Clock | None = None,
         log: Log | None = None,
     ) -> None:
-        """Put an agent together; ``ValueError`` for an unknown preset or parts that contradict each other."""
+        """Put an agent together.
+
+        ``ValueError`` for an unknown preset, parts that contradict each other, or text that cannot be stored."""
         preset = _preset_of(policy)
         self.store: Store = store or MemoryStore()
         """Where the sessions are kept."""
@@ -110,6 +114,8 @@ class Agent:
             reviews_completion=hooks.review_completion is not None,
         )
         """What sessions are run under."""
+        # What could not be recorded would end each session at its first line: it is said here, with its place.
+        encode_event(ConfigChanged(at=STAMPED, config=self.config))
 
     # One turn
 

@@ -37,16 +37,16 @@ class HeadAndTail:
     def add(self, text: str) -> None:
         """Take the next piece."""
         self.length += len(text)
-        room = self._head_max - self._head_used
+        room = min(self._head_max - self._head_used, len(text))
         if room > 0:
             self._head.append(text[:room])
-            self._head_used += len(self._head[-1])
-            text = text[room:]
-        if text:
-            self._extend_tail(text)
+            self._head_used += room
+        if len(text) > room:
+            # Nothing but the end is taken: a copy of all the rest could be as large as the text itself.
+            self._extend_tail(text[max(room, len(text) - self._tail_max) :])
 
     def _extend_tail(self, text: str) -> None:
-        self._tail.append(text[-self._tail_max :] if self._tail_max else "")
+        self._tail.append(text)
         self._tail_used += len(self._tail[-1])
         while self._tail and self._tail_used - len(self._tail[0]) >= self._tail_max:
             self._tail_used -= len(self._tail.popleft())

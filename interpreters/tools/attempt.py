@@ -13,7 +13,7 @@ import anyio.from_thread
 
 from agentcore.commands import ExecuteTool
 from agentcore.events import Event, TaskStarted, ToolProgressed, ToolStarted
-from agentcore.messages import Artifact
+from agentcore.messages import Artifact, clean_text
 from agentcore.states.calls import Call
 from interpreters.support.ports import STAMPED, Emit, Show
 from interpreters.tools.context import Sink
@@ -106,11 +106,11 @@ class Attempt(Sink):
 
     def started(self, handle: str) -> None:
         """Record the beginning, once."""
-        self._in_loop(self._has_started, handle)
+        self._in_loop(self._has_started, clean_text(handle))
 
     def detach(self, handle: str, result: str) -> None:
         """Answer the call and go on in the background; ignored for a tool that is not declared so."""
-        self._in_loop(self._has_detached, handle, self.clean(result, SHOWN_MAX))
+        self._in_loop(self._has_detached, clean_text(handle), self.clean(result, SHOWN_MAX))
 
     async def keep(self, name: str, data: bytes) -> Artifact | None:
         """Keep something large; where that fails nothing is kept, and the result says so."""

@@ -11,7 +11,7 @@ import asyncio
 import anyio
 
 from agentcore.events import Event, TaskSettled, ToolCancelled, ToolFailed, ToolLost, ToolSucceeded
-from agentcore.messages import EffectSeen
+from agentcore.messages import Artifact, EffectSeen, clean_text
 from interpreters.tools.attempt import OBSERVATION_MAX, Attempt
 from interpreters.tools.errors import OutcomeUnknown, ToolError, ToolStopped, describe, why_lost
 from interpreters.tools.results import Returned
@@ -20,11 +20,12 @@ ERROR_MAX = 4_000
 """Characters of an exception's message that are recorded."""
 
 _SUMMARY_MAX = 200
+_KIND_MAX = 200
 
 
 def ended_well(attempt: Attempt, returned: Returned, text: str) -> Event:
     """The tool returned; ``text`` is what the model is told of it."""
-    artifacts = (*returned.artifacts, *attempt.artifacts)
+    artifacts = (*(_storable(each) for each in returned.artifacts), *attempt.artifacts)
     if attempt.detached:
         return TaskSettled(**attempt.stamp, succeeded=True, result=text, artifacts=artifacts)
     return ToolSucceeded(
@@ -32,10 +33,14 @@ def ended_well(attempt: Attempt, returned: Returned, text: str) -> Event:
         result=text,
         summary=attempt.clean(returned.summary or text.strip().split("\n", 1)[0], _SUMMARY_MAX),
         duration_ms=attempt.duration_ms,
-        resource_version=returned.resource_version,
+        resource_version=attempt.clean(returned.resource_version, OBSERVATION_MAX),
         artifacts=artifacts,
         terminate=returned.terminate,
     )
+
+
+def _storable(artifact: Artifact) -> Artifact:
+    return Artifact(clean_text(artifact.id), clean_text(artifact.place), clean_text(artifact.sha256))
 
 
 def ended_badly(attempt: Attempt, error: BaseException) -> Event:
@@ -72,7 +77,7 @@ def _failed(attempt: Attempt, error: BaseException) -> ToolFailed | TaskSettled:
     return ToolFailed(
         **attempt.stamp,
         error=text,
-        kind=(own.kind if own else "") or type(error).__name__,
+        kind=attempt.clean((own.kind if own else "") or type(error).__name__, _KIND_MAX),
         fatal=own is not None and own.fatal,
         duration_ms=attempt.duration_ms,
     )

@@ -41,6 +41,8 @@ OUTPUT_MAX = 30_000
 KEPT_BYTES = 16_000_000
 """Size of one kept part: an output is kept in parts, so that no copy of all of it is needed in memory."""
 
+_KEPT_CHARACTERS = KEPT_BYTES // 4  # a character takes up to four bytes
+
 KeepFor = Callable[[str, str, bytes], Awaitable[str]]
 """Keeps, for a session id, bytes under a name beside its journal, and returns their place."""
 
@@ -185,9 +187,11 @@ class Toolbox:
         text = self._redactor.redact(text_of(value))
         if len(text) <= self._output_max:
             return text
-        data = text.encode()
-        parts = [data[at : at + KEPT_BYTES] for at in range(0, len(data), KEPT_BYTES)]
-        kept = [await attempt.keep(f"result-{number}.txt", part) for number, part in enumerate(parts, 1)]
+        begins = range(0, len(text), _KEPT_CHARACTERS)
+        kept = [
+            await attempt.keep(f"result-{number}.txt", text[begin : begin + _KEPT_CHARACTERS].encode())
+            for number, begin in enumerate(begins, 1)
+        ]
         return bounded(text, self._output_max, where_kept(kept)).text
 
     async def _look(self, session_id: str, order: InspectEffect, call: Call) -> Found:
