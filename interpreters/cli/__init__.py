@@ -12,15 +12,21 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
+_INTERRUPTED = 130
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit code; raises ``SystemExit`` for one that cannot be read."""
     from interpreters.cli.parser import parse
 
-    chosen = parse(sys.argv[1:] if arguments is None else arguments)
-    from interpreters.cli.outcome import run_command
+    try:
+        chosen = parse(sys.argv[1:] if arguments is None else arguments)
+        from interpreters.cli.outcome import run_command
 
-    return run_command(chosen)
+        return run_command(chosen)
+    except KeyboardInterrupt:
+        # Ctrl-C before anything was begun.
+        return _INTERRUPTED
 
 
 __all__ = ["main"]

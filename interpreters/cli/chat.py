@@ -12,6 +12,7 @@ from argparse import Namespace
 from collections.abc import Awaitable, Callable, Mapping
 
 import anyio
+from anyio.abc import TaskStatus
 
 from agentcore.events import AbortScope
 from agentcore.projections import next_step, ui_status
@@ -102,7 +103,7 @@ class Chat:
     async def run(self) -> None:
         """Take lines until the user leaves."""
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(self._heed, tasks.cancel_scope)
+            await tasks.start(self._heed, tasks.cancel_scope)
             if self._console.interactive:
                 tasks.start_soon(self._console.listen)
             if not self._session.state.open:
@@ -128,9 +129,12 @@ class Chat:
 
     # Ctrl-C
 
-    async def _heed(self, scope: anyio.CancelScope) -> None:
+    async def _heed(
+        self, scope: anyio.CancelScope, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED
+    ) -> None:
         async with anyio.create_task_group() as tasks:
             with anyio.open_signal_receiver(signal.SIGINT) as signals:
+                task_status.started()
                 async for _ in signals:
                     if self._session.state.open and not self._asked:
                         self._asked = True

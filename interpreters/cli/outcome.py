@@ -23,13 +23,15 @@ def run_command(chosen: Namespace) -> int:
     """Run what was chosen and return the exit code. A defect of ours keeps its traceback."""
     output = Output(as_json=getattr(chosen, "as_json", False), quiet=getattr(chosen, "quiet", False))
     try:
-        return _run(chosen, output)
+        code = _run(chosen, output)
     except KeyboardInterrupt:
         output.end_line()
-        _die_of_interrupt()
-        return Exit.LEFT
+        code = Exit.LEFT
     finally:
         output.close()
+    if code == Exit.LEFT:
+        _die_of_interrupt()
+    return code
 
 
 def _run(chosen: Namespace, output: Output) -> int:
@@ -81,7 +83,7 @@ def advice(error: BaseException) -> str:
 
 
 def _die_of_interrupt() -> None:
-    """End as whoever started this process expects of a program that was interrupted; threads do not hold it up."""
+    """End as a shell expects of a program that was interrupted; a thread that hangs in a tool does not hold it up."""
     sys.stdout.flush()
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     signal.raise_signal(signal.SIGINT)

@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable
 
 import anyio
 import attrs
+from anyio.abc import TaskStatus
 
 from agentcore.projections import Party, next_step
 from agentcore.states import State
@@ -95,18 +96,21 @@ class Turn:
 
     async def _work(self, session: Session, act: Act) -> None:
         async with anyio.create_task_group() as inner:
-            inner.start_soon(self._heed, session, inner.cancel_scope)
+            await inner.start(self._heed, session, inner.cancel_scope)
             await act(session)
             if self.host.waits:
                 inner.start_soon(self._watch, session, inner.cancel_scope)
             await session.wait()
             inner.cancel_scope.cancel()
 
-    async def _heed(self, session: Session, scope: anyio.CancelScope) -> None:
+    async def _heed(
+        self, session: Session, scope: anyio.CancelScope, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED
+    ) -> None:
         """Take Ctrl-C: the first asks for the abort, the second leaves."""
         asked = False
         async with anyio.create_task_group() as tasks:
             with anyio.open_signal_receiver(signal.SIGINT) as signals:
+                task_status.started()
                 async for _ in signals:
                     if asked or not session.state.open:
                         self.left = session.state.open
