@@ -88,7 +88,8 @@ class Agent:
     ) -> None:
         """Put an agent together.
 
-        ``ValueError`` for an unknown preset, parts that contradict each other, or text that cannot be stored."""
+        ``ValueError`` for an unknown preset, parts that contradict each other, or text that cannot be stored.
+        """
         preset = _preset_of(policy)
         self.store: Store = store or MemoryStore()
         """Where the sessions are kept."""
