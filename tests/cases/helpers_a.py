@@ -23,6 +23,7 @@ from agentcore.codec import Header, decode_event, decode_header, encode_event, e
 from agentcore.commands import Command, ExecuteTool, RequestModel, key_of
 from agentcore.events import AbortRequested, EffectInspected, EffectResolved, Event
 from agentcore.messages import (
+    ArgumentsState,
     AssistantMessage,
     Message,
     ReasoningPart,
@@ -31,6 +32,7 @@ from agentcore.messages import (
     ToolMessage,
     UserMessage,
     digest,
+    parse_arguments,
 )
 from agentcore.projections import RequestView, request_messages
 from agentcore.states import ENDS, Call, EffectUnknown, Ending, Phase, Saving, State, Stopping
@@ -102,6 +104,7 @@ class Case(Session):
         super().__init__(*tools, **config)
         self.header = encode_header(Header("s", self.state.config, 0))
         self.lines: list[bytes] = []
+        self.synced = 0
         self.replayed = self.folded()
         self.orders: list[Command] = []
         self.requested: list[RequestModel] = []
@@ -148,11 +151,18 @@ class Case(Session):
 
     def restart(self, *, lose: int = 0, dead_ms: int = 0, **changes: Any) -> None:
         """The process dies and another takes the session up; ``lose`` events at the end were never written."""
+        assert lose <= self.volatile, "what is durable cannot be lost"
         if lose:
-            assert self.state.seq - lose >= self.state.storage.durable, "what is durable cannot be lost"
             del self.lines[-lose:]
         self.state = self.replayed = self.folded()
         self.resume(dead_ms, **changes)
+        # An engine syncs a resume before it acts on it.
+        self.synced = self.state.seq
+
+    @property
+    def volatile(self) -> int:
+        """Events at the end that a power cut can take."""
+        return self.state.seq - max(self.synced, self.state.storage.durable)
 
     def view(self, request_id: str = "") -> RequestView:
         """What the model is sent for a request, for the present one if none is named."""
@@ -200,7 +210,10 @@ def check_sendable(messages: tuple[Message, ...]) -> None:
 
 
 def check_parts(message: AssistantMessage) -> None:
-    """No text or thinking behind a call, and something that a provider takes."""
+    """No text or thinking behind a call, arguments that are one object, and something that a provider takes."""
+    for call in message.calls:
+        assert parse_arguments(call.arguments).state is ArgumentsState.COMPLETE, f"no object: {call.arguments!r:.80}"
+        assert call.arguments.strip(), "blank arguments"
     kinds = [type(part) for part in message.parts]
     if ToolCallPart in kinds:
         behind = kinds[kinds.index(ToolCallPart) :]

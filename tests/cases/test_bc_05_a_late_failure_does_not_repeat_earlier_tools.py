@@ -198,7 +198,7 @@ class World:
         self.crashed = True
         if self.did:
             self.deeds += [each.call_id for each in case.work if isinstance(each, ExecuteTool)]
-        case.restart(lose=case.state.seq - case.state.storage.durable if self.loses else 0)
+        case.restart(lose=case.volatile if self.loses else 0)
 
 
 def check_crash(dies_at: int, *, did: bool, loses: bool, reducer=reduce) -> bool:
