@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from typing import Any
 
 import attrs
@@ -176,14 +176,14 @@ class Assembly:
                 told.add(identity)
                 provider_id = segment.provider_id
                 if not provider_id or provider_id in taken:
-                    provider_id = _mint(f"{seed}/{place}", used | taken)
+                    provider_id = minted_id(f"{seed}/{place}", used, taken)
                 taken.add(provider_id)
                 yield segment.part(clean_text(provider_id))
 
 
-def _mint(seed: str, used: set[str]) -> str:
-    """Return an id that depends on the seed alone and is not in use."""
+def minted_id(seed: str, *used: Container[str]) -> str:
+    """Return an id for a call that depends on the seed alone and is not in use."""
     turn = 0
-    while (minted := digest(f"{seed}/{turn}")[:MINTED_ID_LENGTH]) in used:
+    while any((minted := digest(f"{seed}/{turn}")[:MINTED_ID_LENGTH]) in each for each in used):
         turn += 1
     return minted

@@ -1,7 +1,8 @@
 """The dialect of chat-completions, written: the body of a request, made from our history.
 
-1. Results are paired with calls by the provider's ids. Within one message ids are made distinct where they are not, in
-   the call and its result alike; nothing else about a call is changed, except that
+1. Results are paired with calls by the provider's ids. Models count theirs anew now and then, and some providers want
+   each id once in a whole request: a second one is replaced, in the call and its result alike, by one that depends on
+   the message alone, so that it is the same in every later request. Nothing else about a call is changed, except that
 2. arguments that are not one JSON object are wrapped into one, and a name no provider would accept is respelled. A
    provider refuses a request that holds either, so a model's one slip would end the session for good.
 3. What a provider wants back verbatim goes back to the model that gave it, and to no other: thinking under the name it
@@ -15,7 +16,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import Any
 
 from agentcore.messages import (
@@ -33,7 +34,7 @@ from agentcore.messages import (
 )
 from agentcore.policy import ToolContract
 from agentcore.projections import RequestView
-from interpreters.models.assembly import kept
+from interpreters.models.assembly import kept, minted_id
 
 SUMMARY_HEAD = "Summary of the conversation so far, in place of its earlier messages:"
 """What stands above the summary, which is sent as the first message of the user's side."""
@@ -74,12 +75,14 @@ def _messages(view: RequestView, model: str) -> Iterator[Json]:
     if view.summary:
         yield {"role": "user", "content": f"{SUMMARY_HEAD}\n\n{view.summary}"}
     ids: list[str] = []
+    taken: set[str] = set()
     for message in view.messages:
         match message:
             case UserMessage():
                 yield {"role": "user", "content": _user_content(message.parts)}
             case AssistantMessage():
-                ids = _ids(message.calls)
+                ids = _ids(message, taken)
+                taken.update(ids)
                 encoded = _assistant(message, ids, model)
                 if len(encoded) > 1:
                     yield encoded
@@ -176,14 +179,14 @@ def wire_name(name: str) -> str:
     return _NAME.sub("_", name)[:_NAME_LENGTH_MAX] or "unnamed"
 
 
-def _ids(calls: Iterable[ToolCallPart]) -> list[str]:
-    """Return an id for each call of a message, all distinct."""
+def _ids(message: AssistantMessage, taken: Container[str]) -> list[str]:
+    """Return an id for each call of a message, all distinct, also from those of earlier messages."""
+    wanted = [call.provider_id for call in message.calls]
     ids: list[str] = []
-    for place, call in enumerate(calls):
-        wanted = call.provider_id or f"call{place}"
-        while wanted in ids:
-            wanted += "x"
-        ids.append(wanted)
+    for place, provider_id in enumerate(wanted):
+        fresh = provider_id and provider_id not in taken and provider_id not in ids
+        seed = f"{message.request_id}/{place}"
+        ids.append(provider_id if fresh else minted_id(seed, {*wanted, *ids}, taken))
     return ids
 
 
