@@ -13,12 +13,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from itertools import combinations
+from typing import Any
 
 import attrs
 
 from agentcore.limits import Limits
-from agentcore.policy import Config, Effect, ToolContract
-from agentcore.testing.script import ANSWER, Exploration, calling, tool
+from agentcore.messages import FinishReason, TextPart
+from agentcore.policy import PRESETS, Config, Effect, Policy, ToolContract
+from agentcore.testing.script import ANSWER, NOTHING, THOUGHT, UNSTATED, Exploration, Reply, calling, tool
 
 FEW = Limits(
     model_retries=1,
@@ -76,19 +78,21 @@ def kinds() -> Iterator[Exploration]:
     for effect in (Effect.OPAQUE, Effect.KEYED, Effect.FENCEABLE, Effect.INSPECTABLE):
         for options in (
             {"inspection": 1, "inquiry": 2},
-            {"retry": 1, "person": 1, "inquiry": 1},
-            {"person": 1, "late-failure": 1, "crash": 1},
-            {"abort-call": 1, "inquiry": 1, "crash": 1},
-            {"abort": 2, "inquiry": 1, "inspection": 1},
-            {"timer": 1, "abort": 1, "inquiry": 1},
-            {"detach": 1, "abort-task": 1, "timer": 1},
-            {"detach": 1, "crash": 1, "person": 1},
-            {"detach": 1, "abort-all": 2, "inspection": 1},
-            {"start": 1, "progress": 2, "crash": 1},
+            {"retry": 1, "person": 1},
+            {"person": 1, "late-failure": 1},
+            {"crash": 1},
+            {"abort-call": 1, "inquiry": 1},
+            {"abort": 2, "inquiry": 1},
+            {"timer": 1, "abort": 1},
+            {"detach": 1, "abort-task": 1},
+            {"detach": 1, "inspection": 1},
+            {"detach": 1, "abort-all": 2},
+            {"start": 1, "progress": 2},
             {"crash": 1, "tool-gone": 1},
-            {"crash": 1, "damage": 1},
         ):
             yield _on_one(effect, **options)
+    yield _on_one(Effect.FENCEABLE, crash=1, damage=1)
+    yield _on_one(Effect.INSPECTABLE, crash=1, inquiry=1)
 
 
 def _on_one(effect: Effect, **options: int) -> Exploration:
@@ -96,3 +100,155 @@ def _on_one(effect: Effect, **options: int) -> Exploration:
     tools = (tool("writes", effect, detached="detach" in budget),)
     title = "+".join((effect.value, *budget))
     return Exploration(title, Config(tools=tools, limits=FEW), ((calling("writes"),), (ANSWER,)), budget)
+
+
+SMALL = Limits(
+    **{
+        **attrs.asdict(FEW),
+        "completion_refusals": 1,
+        "truncation_reissues": 1,
+        "empty_replies": 1,
+        "think_only": 1,
+        "unknown_finishes": 1,
+        "missing_completions": 1,
+        "argument_repairs": 1,
+        "unknown_tools": 1,
+        "failing_rounds": 1,
+        "identical_calls": 1,
+    }
+)
+"""Every named loop goes round once more, and then ends."""
+
+READS = tool("reads", Effect.PURE)
+WRITES = tool("writes", Effect.FENCEABLE)
+SUBMITS = tool("submits", Effect.PURE, completes=True)
+
+
+def _feature(
+    name: str,
+    replies: tuple[tuple[Reply, ...], ...] = ((ANSWER,),),
+    tools: tuple[ToolContract, ...] = (READS, WRITES),
+    limits: Limits = SMALL,
+    budget: Mapping[str, int] | None = None,
+    **installed: Any,
+) -> Exploration:
+    return Exploration(name, Config(tools=tools, limits=limits, **installed), replies, budget or {})
+
+
+def _limited(**values: int | None) -> Limits:
+    return attrs.evolve(SMALL, **values)
+
+
+CALL = (calling("reads"),)
+"""The model calls what only reads."""
+
+
+def features() -> Iterator[Exploration]:
+    """Yield what the faults leave out, one feature after the other."""
+    yield from _of_the_request()
+    yield from _of_the_answer()
+    yield from _of_the_calls()
+    yield from _of_the_session()
+
+
+def _of_the_request() -> Iterator[Exploration]:
+    """What happens between the beginning of a step and its reply."""
+    yield _feature("stream", budget={"stream": 1, "model-failure": 2, "crash": 1})
+    yield _feature("stream-timer", budget={"stream": 1, "timer": 2, "fatal": 1})
+    yield _feature("fatal", budget={"fatal": 1})
+    yield _feature("overflow", budget={"overflow": 2, "compaction-failure": 1, "abort": 1})
+    yield _feature("overflow-crash", budget={"overflow": 1, "crash": 1, "stream": 1})
+    yield _feature("media", budget={"media": 2, "compaction-failure": 1, "timer": 1})
+    threshold = _limited(compact_at_tokens=1)
+    yield _feature("threshold", (CALL, (ANSWER,)), limits=threshold, budget={"compaction-failure": 1})
+    yield _feature("threshold-fails", limits=threshold, budget={"overflow": 1, "crash": 1})
+    yield _feature("prepared", prepares_steps=True, budget={"preparation-failure": 1, "crash": 1})
+    yield _feature("prepared-aborted", prepares_steps=True, budget={"steering": 1, "abort": 1})
+    yield _feature("prepared-timed", limits=_limited(turn_ms=10_000), prepares_steps=True, budget={"timer": 1})
+    yield _feature("prepared-unsaved", prepares_steps=True, budget={"checkpoint-failure": 2, "import": 1})
+    for bound in ("steps", "tokens", "cost_micros", "turn_ms", "tool_calls", "model_retries", "max_parallel"):
+        zero = _limited(**{bound: 1 if bound == "max_parallel" else 0})
+        yield _feature(f"zero-{bound}", (CALL, (ANSWER,)), limits=zero, budget={"model-failure": 1, "steering": 1})
+    yield _feature("one-step", (CALL,), limits=_limited(steps=1))
+    yield _feature("few-tokens", (CALL,), limits=_limited(tokens=20), budget={"model-failure": 1})
+    timed = {"timer": 1, "approval": 1, "crash": 1}
+    yield _feature("turn-timed", (CALL, (ANSWER,)), limits=_limited(turn_ms=10_000, approval_ms=1_000), budget=timed)
+    yield _feature("retry-timed", limits=_limited(turn_ms=100), budget={"model-failure": 1, "overflow": 1, "timer": 1})
+
+
+def _of_the_answer() -> Iterator[Exploration]:
+    """What an answer without calls leads to."""
+    yield _feature("nudges", ((NOTHING, THOUGHT, UNSTATED, ANSWER),), limits=_limited(steps=4))
+    yield _feature("unstated", ((Reply((TextPart("So"),), FinishReason.PAUSE),),), budget={"steering": 1})
+    yield _feature("filtered", ((Reply((TextPart("So"),), FinishReason.CONTENT_FILTER), NOTHING),))
+    yield _feature("truncated", (CALL, (ANSWER,)), budget={"truncation": 2, "steering": 1})
+    yield _feature("reviewed", reviews_completion=True, budget={"refusal": 2, "steering": 1})
+    yield _feature("reviewed-aborted", reviews_completion=True, budget={"refusal": 1, "abort": 1})
+    yield _feature("reviewed-crash", reviews_completion=True, budget={"crash": 1, "checkpoint-failure": 2})
+    yield _feature("reviewed-timed", limits=_limited(turn_ms=9_000), reviews_completion=True, budget={"timer": 1})
+    yield _feature("reviewed-stop", reviews_completion=True, budget={"abort-after-step": 1, "follow-up": 1})
+    owed = Policy(completion_required=True)
+    yield _feature("owed", ((ANSWER, calling("submits")),), tools=(SUBMITS,), policy=owed, limits=_limited(steps=4))
+    yield _feature("submits", ((calling("submits", "reads"),), (ANSWER,)), tools=(SUBMITS, READS), reviews_completion=True)
+    hinted = _feature("terminates", (CALL, (ANSWER,)), budget={"follow-up": 1})
+    yield attrs.evolve(hinted, terminates=True)
+
+
+def _of_the_calls() -> Iterator[Exploration]:
+    """What happens to calls, and what a batch leads to."""
+    rounds = ((calling("reads"), calling("nothing"), calling("reads", arguments="{]")),)
+    yield _feature("rounds", rounds, limits=_limited(steps=4))
+    yield _feature("cut-arguments", ((calling("reads", arguments='{"a'), calling("reads")), (ANSWER,)))
+    yield _feature("judged", (CALL, CALL, (ANSWER,)), budget={"refused-arguments": 2, "denial": 2, "danger": 1})
+    asked = _limited(approval_ms=5_000)
+    yield _feature("asked", (CALL, (ANSWER,)), limits=asked, budget={"approval": 3, "changed-grant": 2, "feedback": 1})
+    yield _feature("asked-timed", (CALL, (ANSWER,)), limits=asked, budget={"approval": 1, "timer": 1, "abort-call": 1})
+    yield _feature("asked-crash", (CALL, (ANSWER,)), limits=asked, budget={"approval": 2, "crash": 1, "denial": 1})
+    yield _feature("blocks", (CALL, (ANSWER,)), tools=(tool("reads", Effect.PURE, on_failure="block"),), budget={"denial": 1})
+    yield _feature("fatal-tool", (CALL, (ANSWER,)), budget={"fatal-tool": 1})
+    strict = PRESETS["strict"].policy
+    yield _feature("strict", (CALL, (ANSWER,)), policy=strict, budget={"approval": 1, "denial": 1, "feedback": 1})
+    one = Policy(sequential=True)
+    yield _feature("sequential", ((calling("reads", "writes"),), (ANSWER,)), policy=one, budget={"abort": 1})
+    alone = tool("writes", Effect.FENCEABLE, exclusive=True)
+    yield _feature("exclusive", ((calling("writes", "reads"),), (ANSWER,)), tools=(alone, READS))
+    few = _limited(tool_calls=1)
+    yield _feature("one-tool-call", ((calling("writes", "reads"),), (ANSWER,)), limits=few, budget={"retry": 1})
+    yield _feature("stop-after-step", (CALL, (ANSWER,)), budget={"abort-after-step": 1, "follow-up": 1})
+    yield _feature("pure", (CALL, (ANSWER,)), budget={"abort": 2, "timer": 1})
+    yield _feature("pure-crash", (CALL, (ANSWER,)), budget={"abort": 1, "crash": 2})
+    yield _feature("pure-started", (CALL, (ANSWER,)), budget={"start": 1, "progress": 1, "abort-call": 1})
+    yield _feature("pure-gone", (CALL, (ANSWER,)), budget={"tool-gone": 1, "crash": 1})
+    needed = tool("writes", Effect.FENCEABLE, detached=True, required=True, on_failure="block")
+    task = ((calling("writes"),), (ANSWER,))
+    yield _feature("required", task, tools=(needed,), budget={"detach": 1, "abort": 1})
+    yield _feature("required-steered", task, tools=(needed,), budget={"detach": 1, "steering": 1})
+    yield _feature("required-reviewed", task, tools=(needed,), reviews_completion=True, budget={"detach": 1, "crash": 1})
+    yield _feature("absent", ((calling("writes", "reads"),), (ANSWER,)), budget={"retry": 1, "inspection": 1})
+
+
+def _of_the_session() -> Iterator[Exploration]:
+    """What a host does with a session as a whole."""
+    talk = {"reopen": 1, "queued-prompt": 1, "steering": 1, "follow-up": 1, "withdrawal": 1, "abort": 1}
+    yield _feature("talk", budget=talk)
+    yield _feature("idle", budget={"reopen": 1, "prompt": 1, "import": 1, "clear": 1, "config": 1})
+    yield _feature("idle-crash", budget={"reopen": 1, "import": 1, "abort-all": 1, "crash": 1})
+    for name, option in (("exhausted", {}), ("failed", {"fatal": 1}), ("cancelled", {"abort": 1}), ("denied", {"danger": 1})):
+        steps = 0 if name == "exhausted" else 5
+        after = {**option, "reopen": 1, "crash": 1}
+        yield _feature(name, (CALL, (ANSWER,)), limits=_limited(steps=steps), budget=after)
+        unsaved = {**option, "checkpoint-failure": 2, "abort-all": 1}
+        yield _feature(f"{name}-unsaved", (CALL, (ANSWER,)), limits=_limited(steps=steps), budget=unsaved)
+
+
+def shipped() -> tuple[Exploration, ...]:
+    """Return every exploration that is run by default."""
+    one, pure, two = ("writes",), ("writes", "reads"), ("writes", "writes")
+    unsafe = Effect.FENCEABLE
+    return (
+        *together(2, unsafe, *one),
+        *together(1, unsafe, *pure),
+        *together(1, unsafe, *two),
+        *kinds(),
+        *features(),
+    )

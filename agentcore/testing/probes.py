@@ -1,4 +1,4 @@
-"""Events that must change nothing: repeated ones, late ones, and ones that fit nothing.
+"""Events that nobody honest would send here: late ones, ones that fit nothing, ones that do not belong.
 
 ``foreign_events`` has one of every class that names an id, with an id that was never minted. ``late_events`` has, for
 everything that is outstanding, answers that name an earlier attempt, an earlier epoch, one not yet minted, and a step
@@ -13,11 +13,13 @@ from typing import Any
 import attrs
 
 from agentcore import events
-from agentcore.commands import Command
+from agentcore.commands import TAGS, Command
 from agentcore.events import EVENTS, Event
-from agentcore.messages import EffectSeen
+from agentcore.messages import EffectSeen, TextPart, ToolMessage
 from agentcore.states import State
-from agentcore.testing.answers import failing
+from agentcore.testing.answers import ANSWERED, failing
+from agentcore.testing.numbers import last_minted
+from agentcore.testing.passage import all_calls, find_call
 
 FOREIGN_CALL, FOREIGN_REQUEST = "99.1.0", "99.1"
 """Ids that no session here ever minted."""
@@ -103,3 +105,58 @@ def late_events(state: State, outstanding: tuple[Command, ...]) -> Iterator[Even
             turn, step = state.turn.number, state.turn.step
             yield attrs.evolve(event, request_id=f"{turn}.{step - 1}")
             yield attrs.evolve(event, request_id=f"{turn - 1}.{step}")
+
+
+def own_events(state: State) -> Iterator[Event]:
+    """Yield one event of every class for each thing it can be about here: the present step, every call, the last result.
+
+    It names what was minted last, and says what has a default or means nothing: most of these are refused, each with the
+    reason that belongs to its state.
+    """
+    subjects = [call.call_id for call in all_calls(state)]
+    written = next((message for message in reversed(state.history.tail) if isinstance(message, ToolMessage)), None)
+    subjects += [result.call_id for result in written.results] if written is not None else []
+    for kind in EVENTS:
+        names = {field.name for field in attrs.fields(kind)}
+        if kind is events.SessionResumed:
+            continue
+        if "call_id" in names:
+            yield from (an_event(kind, state.at, **_named(state, kind, names, each)) for each in dict.fromkeys(subjects))
+        elif "request_id" in names:
+            said = {"request_id": state.request_id, **_named(state, kind, names - {"call_id"}, state.request_id)}
+            yield an_event(kind, state.at, **said)
+        elif "seq" in names:
+            number = state.storage.attempt
+            yield an_event(kind, state.at, seq=max(state.seq - 1, 0), epoch=state.epoch, attempt=number)
+        elif kind is events.ConfigChanged:
+            yield events.ConfigChanged(at=state.at, config=state.config)
+        else:
+            yield an_event(kind, state.at)
+    yield events.MessageWithdrawn(at=state.at, message_id="prompt")
+    yield events.PromptSubmitted(at=state.at, message_id="again", parts=(TextPart("And?"),))
+
+
+def _named(state: State, kind: type[Event], names: set[str], subject: str) -> dict[str, Any]:
+    """Return the fields by which an event names a subject and the number that was minted last for it."""
+    said: dict[str, Any] = {"call_id": subject} if "call_id" in names else {}
+    if "attempt" not in names:
+        return said
+    call = find_call(state, subject)
+    run = call.run if call is not None else None
+    if kind in _OF_RUNS and run is not None:
+        return {**said, "epoch": run.epoch, "attempt": run.attempt}
+    last = last_minted(state, TAGS[ANSWERED[kind]], subject)
+    return {**said, "epoch": state.epoch, "attempt": 1 if last is None else last}
+
+
+_OF_RUNS: tuple[type[Event], ...] = (
+    events.ToolStarted,
+    events.ToolProgressed,
+    events.ToolSucceeded,
+    events.ToolFailed,
+    events.ToolCancelled,
+    events.ToolLost,
+    events.TaskStarted,
+    events.TaskSettled,
+)
+"""Events that name an execution, which may be of an earlier epoch."""

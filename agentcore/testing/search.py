@@ -27,7 +27,7 @@ from agentcore.testing.laws.totality import is_said_again
 from agentcore.testing.moves import Move, Scene, Source, answers
 from agentcore.testing.normalise import Normaliser, is_timed
 from agentcore.testing.passage import Passage
-from agentcore.testing.probes import foreign_events, late_events
+from agentcore.testing.probes import foreign_events, late_events, own_events
 from agentcore.testing.reached import Reached
 from agentcore.testing.report import Broken, Report, Step
 from agentcore.testing.script import Exploration
@@ -311,7 +311,7 @@ class Search:
                 resumed = attrs.evolve(place, values=values, journal=kept.journal, kept=())
                 self._go(resumed, step, Source.CRASH, passage, world, left)
 
-    def _judge(self, place: Place, step: Step, passage: Passage, judgement: Judgement, world: World) -> bool:
+    def _judge(self, place: Place, step: Step, passage: Passage, judgement: Judgement, world: World | None) -> bool:
         """Let every law look at an event; say whether none objects."""
         self.reached.note(passage, judgement)
         if problem := defect(passage):
@@ -321,7 +321,7 @@ class Search:
             if problem := check(passage):
                 self._break(name, problem, place.number, step)
                 return False
-        return not self._object_to_world(place, step, world, passage)
+        return world is None or not self._object_to_world(place, step, world, passage)
 
     def _object_to_world(self, place: Place, step: Step, world: World, passage: Passage | None) -> bool:
         for name, check in self._world_laws:
@@ -339,12 +339,13 @@ class Search:
                 return
         for event in place.journal or ():
             self._probe(place, event, repeated=True)
-        for event in (*late_events(state, place.outstanding), *foreign_events(state)):
+        for event in (*late_events(state, place.outstanding), *foreign_events(state), *own_events(state)):
             self._probe(place, event, repeated=False)
 
     def _probe(self, place: Place, event: Event, *, repeated: bool) -> None:
+        """Try an event that nobody honest would send here; the world knows nothing of it, so only the laws of one event look."""
         passage, judgement = self._pass(place.state, event, place.outstanding)
-        if not self._judge(place, Step(event), passage, judgement, place.world):
+        if not self._judge(place, Step(event), passage, judgement, None):
             return
         if repeated and "L2" in self.laws and (problem := is_said_again(passage)):
             self._break("L2", problem, place.number, Step(event))

@@ -13,8 +13,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from enum import StrEnum
+from typing import Any
 
 import attrs
 
@@ -28,7 +29,12 @@ from agentcore.events import (
     Inspector,
     Resolution,
     SessionResumed,
+    TaskSettled,
+    ToolCancelled,
+    ToolFailed,
+    ToolSucceeded,
 )
+from agentcore.messages import EffectSeen
 from agentcore.policy import Effect
 from agentcore.states import Call, EffectUnknown, Settled, State
 from agentcore.testing.passage import Passage, all_calls, find_call
@@ -105,6 +111,32 @@ class World:
         changed = attrs.evolve(attempt, deed=deed)
         return attrs.evolve(self, attempts=tuple(changed if each is attempt else each for each in self.attempts))
 
+    def believing(self, state: State, event: Event) -> World:
+        """Return the world of which an event tells the truth, as an honest world tells it in a state."""
+        deed = _DEEDS.get(type(event))
+        if isinstance(event, ToolCancelled):
+            deed = {EffectSeen.NONE: Deed.VOID, EffectSeen.DONE: Deed.DONE}.get(event.effect)
+        elif isinstance(event, TaskSettled):
+            deed = Deed.DONE if event.succeeded else Deed.VOID
+        elif isinstance(event, EffectInspected):
+            return self._found(state, event)
+        if deed is None:
+            return self
+        named: Any = event
+        return self.told(self.find(named.call_id, (named.epoch, named.attempt)), deed)
+
+    def _found(self, state: State, event: EffectInspected) -> World:
+        """Take what a program found of the attempt that it was asked about."""
+        call = find_call(state, event.call_id)
+        unknown = call.state if call is not None else None
+        if not isinstance(unknown, EffectUnknown) or unknown.inquiry.by is Inspector.PERSON:
+            return self
+        attempt = self.find(event.call_id, unknown.run.id)
+        if event.finding is Finding.EXECUTED:
+            return self.told(attempt, Deed.DONE)
+        voided = event.finding is Finding.FAILED or (event.finding is Finding.NOT_EXECUTED and event.conclusive)
+        return self.told(attempt, Deed.VOID) if voided else self
+
     def at(self, now: int) -> World:
         """Return the world at a time, which never falls."""
         return self if now <= self.now else attrs.evolve(self, now=now)
@@ -136,6 +168,10 @@ class World:
         within_ms = call.contract.acts_within_ms
         until = None if within_ms is None else self.now + within_ms
         return Attempt(command.call_id, command.epoch, command.attempt, call.contract.effect, acts_until=until)
+
+
+_DEEDS: Mapping[type[Event], Deed] = {ToolSucceeded: Deed.DONE, ToolFailed: Deed.VOID}
+"""What an end says of the effect of its attempt."""
 
 
 def spoken_about(before: State, event: Event) -> str | None:

@@ -10,7 +10,8 @@ from agentcore.commands import Command, ExecuteTool, Key, RecordRejection, Reque
 from agentcore.events import SessionResumed
 from agentcore.states import ENDS, State, Stopping
 from agentcore.testing.laws.base import Law, Monitor, transition_law, words
-from agentcore.testing.passage import Passage, find_call
+from agentcore.testing.numbers import last_minted
+from agentcore.testing.passage import Passage
 
 
 def commands_are_the_difference(passage: Passage) -> str | None:
@@ -84,43 +85,6 @@ def what_may_return(gone: Gone, state: State) -> tuple[object, ...]:
     """Return the marks that can still be compared with, as distances from the number that was minted last."""
     distances = ((place, last_minted(state, *place), mark) for place, mark in gone.marks.items())
     return tuple(sorted((place, last - mark) for place, last, mark in distances if last is not None))
-
-
-_OF_CALL: Mapping[str, str] = {
-    "execute-tool": "executions",
-    "deadline": "executions",
-    "evaluate-policy": "reviews",
-    "ask-approval": "questions",
-    "expiry": "questions",
-    "cancel-tool": "cancels",
-    "grace": "cancels",
-    "inspect-effect": "inspections",
-    "inquiry": "inspections",
-}
-_OF_REQUEST: Mapping[str, str] = {
-    "prepare-step": "preparations",
-    "request-model": "requests",
-    "cancel-model": "requests",
-    "model": "requests",
-    "retry": "requests",
-    "grace": "requests",
-    "compact-context": "compactions",
-    "review-completion": "reviews",
-}
-
-
-def last_minted(state: State, name: str, subject: str) -> int | None:
-    """Return the number that was minted last for a kind of command about a subject; ``None`` if it is over and done."""
-    if name == "start-timer":
-        name, _, subject = subject.partition("/")
-    if name in ("persist-checkpoint", "checkpoint"):
-        return state.storage.attempt
-    if name == "turn":
-        return state.turn.clocks if subject == str(state.turn.number) else None
-    if subject == state.request_id:
-        return int(getattr(state.turn, _OF_REQUEST[name]))
-    call = find_call(state, subject)
-    return int(getattr(call.tries, _OF_CALL[name])) if call is not None else None
 
 
 L3 = Law("L3", words(commands_are_the_difference), commands_are_the_difference, Monitor(

@@ -161,12 +161,14 @@ def _call(call: Call, limits: Limits) -> tuple[int, ...]:
 def _loose_ends(call: Call, unknown: EffectUnknown) -> int:
     """Count what can still be heard about an unknown attempt without a bound being spent.
 
-    Looking comes before the pause that follows it, and a program before a person. Each earlier attempt may report once.
+    Looking comes before the pause that follows it, and a program before a person; an attempt that is heard to have ended
+    may be looked into at once. Each earlier attempt may report once.
     """
     silent = left(len(call.unproved) + len(call.voided), len(unknown.reports))
     inquiry = unknown.inquiry
     looking = 2 * (inquiry.by is Inspector.PROGRAM) + (inquiry.resume_at is None)
-    return silent + unknown.live + (unknown.cancel is not None) + 4 * (unknown.proved_absent is None or unknown.rechecked) + looking
+    told = unknown.live + (unknown.cancel is not None)
+    return silent + 8 * (unknown.proved_absent is None or unknown.rechecked) + 4 * told + looking
 
 
 def _storage(state: State, limits: Limits) -> tuple[int, ...]:

@@ -42,7 +42,7 @@ from agentcore.states import Call, EffectUnknown, Executing, CancellationRequest
 from agentcore.testing.answers import answered_key
 from agentcore.testing.laws.base import Law, Monitor, transition_law, words
 from agentcore.testing.passage import Passage, find_call
-from agentcore.testing.laws.orders import last_minted
+from agentcore.testing.numbers import last_minted
 
 
 @transition_law("L9")

@@ -83,7 +83,7 @@ def _lost(passage: Passage, survived: State) -> str | None:
 
 
 def _plainly(state: State, core: Core) -> Event | None:
-    """Return the plainest answer to the first thing that is outstanding, timers last; ``None`` once no turn is open."""
+    """Return the plainest answer to the first thing that is outstanding, else the next timer; ``None`` at the end."""
     commands = core.outstanding(state)
     if isinstance(state.phase, (Idle, *ENDS)):
         commands = tuple(command for command in commands if isinstance(command, PersistCheckpoint))
@@ -92,7 +92,8 @@ def _plainly(state: State, core: Core) -> Event | None:
     for command in untimed:
         if not (isinstance(command, ExecuteTool) and command.call_id in cancelling):
             return plain_answer(command, state.at)
-    return failing(commands[0], state.at) if commands else None
+    timers = [command for command in commands if isinstance(command, StartTimer)]
+    return failing(min(timers, key=lambda timer: timer.due_at), state.at) if timers else None
 
 
 def plain_answer(command: Command, at: int) -> Event | None:
