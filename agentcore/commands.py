@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import attrs
@@ -228,7 +229,7 @@ Command = (
 COMMANDS: tuple[type[Command], ...] = Command.__args__
 """Classes of all commands."""
 
-TAGS: dict[type[Command], str] = {kind: tag_of(kind) for kind in COMMANDS}
+TAGS: Mapping[type[Command], str] = {kind: tag_of(kind) for kind in COMMANDS}
 """Tag of each command as it stands on disk, in logs and in scenario files."""
 
 
@@ -248,7 +249,7 @@ def key_of(command: Command) -> Key:
             return Key(name, command.call_id, command.epoch, command.attempt)
 
 
-ANSWERS: dict[type[Command], tuple[type[Event], ...]] = {
+ANSWERS: Mapping[type[Command], tuple[type[Event], ...]] = {
     PrepareStep: (events.PreparationFailed, events.StepPrepared),
     RequestModel: (events.ModelFailed, events.ModelStreamOpened, events.ModelReplied),
     CancelModel: (events.ModelStopped,),

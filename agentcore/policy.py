@@ -7,6 +7,7 @@ how a tool's effect may be dealt with; a call keeps a copy of it from when it wa
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Literal
 
@@ -163,7 +164,7 @@ class Preset:
     """Its readings."""
 
 
-PRESETS: dict[str, Preset] = {
+PRESETS: Mapping[str, Preset] = {
     "recommended": Preset(Limits(), Policy()),
     "strict": Preset(
         Limits(steps=8, tool_calls=12, turn_ms=120_000),

@@ -96,7 +96,9 @@ class OpaquePart:
 
 
 UserPart = TextPart | MediaPart
+"""What a message of the user's side is made of."""
 AssistantPart = TextPart | ReasoningPart | MediaPart | ToolCallPart | OpaquePart
+"""What a message of the model is made of."""
 
 
 @attrs.frozen
@@ -176,3 +178,4 @@ class ToolMessage:
 
 
 Message = UserMessage | AssistantMessage | ToolMessage
+"""What a history is made of."""

@@ -22,8 +22,6 @@ class Because(StrEnum):
     HISTORY_IMPORTED = "history-imported"
     HISTORY_CLEARED = "history-cleared"
     CONFIG_CHANGED = "config-changed"
-    MESSAGE_QUEUED = "message-queued"
-    MESSAGE_WITHDRAWN = "message-withdrawn"
     # The one loop-back and its reasons
     STEP_BEGUN = "step-begun"
     RESULTS_APPENDED = "results-appended"
@@ -55,7 +53,6 @@ class Because(StrEnum):
     MEDIA_DOWNGRADED = "media-downgraded"
     # A batch
     CALLS_PROPOSED = "calls-proposed"
-    CALL_CHANGED = "call-changed"
     CALLS_RELEASED = "calls-released"
     # Ends
     ANSWER_GIVEN = "answer-given"

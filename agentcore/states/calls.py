@@ -33,6 +33,8 @@ class Run:
     """When the covering checkpoint, or the first resume after the release, was seen; never shifted."""
     started: bool = False
     """``ToolStarted`` was accepted."""
+    resumed: bool = False
+    """A resume made this attempt unknown; later events do not change that."""
     handle: str = ""
     """What an inspection can ask about."""
     observation: str = ""
@@ -174,8 +176,6 @@ class EffectUnknown:
     """Its ``ExecuteTool`` is still outstanding: the attempt was not seen to end."""
     cancel: Cancel | None = None
     """An order to stop the attempt, which may still run."""
-    resumed: bool = False
-    """A resume made this attempt unknown; later events do not change that."""
     proved_absent: str | None = None
     """Proof that the effect did not happen, while the call waits for its batch to close or for a retry."""
     rechecked: bool = False

@@ -7,6 +7,7 @@ one way out of work that is still going on; ``Saving`` waits until the end is du
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
 
 import attrs
@@ -285,7 +286,7 @@ PHASES: tuple[type[Phase], ...] = Phase.__args__
 WORKING = (Preparing, AwaitingModel, Streaming, AwaitingRetry, Compacting, RunningTools, ReviewingCompletion)
 """Phases in which a turn is open and its end not decided."""
 
-END_OF: dict[StopReason, type[End]] = {
+END_OF: Mapping[StopReason, type[End]] = {
     StopReason.FINAL_ANSWER: Completed,
     StopReason.TERMINATED: Completed,
     StopReason.STOPPED_BY_HOST: Completed,

@@ -12,6 +12,7 @@ from attrs import evolve
 from agentcore.events import CompletionAccepted, CompletionRefused
 from agentcore.limits import allows
 from agentcore.messages import (
+    DenialCase,
     DeniedCall,
     FailedCall,
     InvalidCall,
@@ -25,6 +26,7 @@ from agentcore.messages import (
     digest,
     is_error,
 )
+from agentcore.policy import Consequence, Policy
 from agentcore.states import (
     Because,
     Call,
@@ -75,13 +77,28 @@ def _demanded(state: State, call: Call) -> Ending | None:
     outcome, policy = call.state.outcome, state.config.policy
     blocks = call.contract.on_failure == "block" and _blocks(outcome)
     if isinstance(outcome, DeniedCall):
-        consequence = getattr(policy, f"denied_{outcome.case.value}")
+        consequence = _denied(policy, outcome.case)
         stops = consequence == "stop_turn" or blocks or _last_straw(state, call)
         return denied_ending(outcome, call.call_id) if stops else None
     if isinstance(outcome, FailedCall):
         consequence = policy.fatal_error if outcome.fatal else policy.recoverable_error
         return tool_error(call, outcome.error) if consequence == "stop_turn" or blocks else None
     return tool_error(call, describe(outcome)) if blocks else None
+
+
+def _denied(policy: Policy, case: DenialCase) -> Consequence:
+    """Return what the policy says about one of the five cases of D-1."""
+    match case:
+        case DenialCase.STATIC:
+            return policy.denied_static
+        case DenialCase.REFUSED:
+            return policy.denied_refused
+        case DenialCase.FEEDBACK:
+            return policy.denied_feedback
+        case DenialCase.DANGEROUS:
+            return policy.denied_dangerous
+        case _:
+            return policy.denied_unanswered
 
 
 def _last_straw(state: State, call: Call) -> bool:

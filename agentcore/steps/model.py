@@ -47,11 +47,19 @@ from agentcore.steps.ending import add_evidence, end_turn, keep_interrupted
 from agentcore.steps.sendable import sendable
 from agentcore.steps.verdicts import Ignored, Refused, stale
 
-StepAnswer = StepPrepared | PreparationFailed
-RequestAnswer = ModelStreamOpened | ModelReplied | ModelFailed | ModelStopped
-CompactionAnswer = ContextCompacted | CompactionFailed
-ReviewAnswer = CompletionAccepted | CompletionRefused
-Answer = StepAnswer | RequestAnswer | CompactionAnswer | ReviewAnswer
+Answer = (
+    StepPrepared
+    | PreparationFailed
+    | ModelStreamOpened
+    | ModelReplied
+    | ModelFailed
+    | ModelStopped
+    | ContextCompacted
+    | CompactionFailed
+    | CompletionAccepted
+    | CompletionRefused
+)
+"""Everything that answers an order about a step."""
 
 
 def misdirected(state: State, event: Answer, attempt: int) -> Refused | None:
@@ -162,6 +170,7 @@ def fail_model(state: State, event: ModelFailed) -> State | Refused:
 
 
 Facts = tuple[tuple[str, object], ...]
+"""Named facts for a transition."""
 
 
 def retry_model(state: State, retry_after_ms: int | None, message: str, facts: Facts) -> State:
@@ -181,12 +190,16 @@ def retry_model(state: State, retry_after_ms: int | None, message: str, facts: F
 
 def _shrink(state: State, purpose: CompactionPurpose, message: str, facts: Facts) -> State:
     """Make the context smaller and ask again in the same step, within the turn's bound."""
-    overflow = purpose is CompactionPurpose.OVERFLOW
-    bound = "overflow_compactions" if overflow else "media_downgrades"
-    if not allows(getattr(state.config.limits, bound), getattr(state.turn.counters, bound)):
+    limits, used = state.config.limits, state.turn.counters
+    if purpose is CompactionPurpose.OVERFLOW:
+        fits, because = allows(limits.overflow_compactions, used.overflow_compactions), Because.CONTEXT_TOO_LARGE
+        state = counted(state, overflow_compactions=1)
+    else:
+        fits, because = allows(limits.media_downgrades, used.media_downgrades), Because.MEDIA_TOO_LARGE
+        state = counted(state, media_downgrades=1)
+    if not fits:
         return model_error(state, message, facts)
-    because = Because.CONTEXT_TOO_LARGE if overflow else Because.MEDIA_TOO_LARGE
-    return order_compaction(counted(state, **{bound: 1}), purpose, because, *facts, cause=message)
+    return order_compaction(state, purpose, because, *facts, cause=message)
 
 
 def model_error(state: State, message: str, facts: Facts) -> State:
@@ -195,7 +208,7 @@ def model_error(state: State, message: str, facts: Facts) -> State:
     return end_turn(state, ending)
 
 
-_COMPACTED = {
+_COMPACTED: Mapping[CompactionPurpose, Because] = {
     CompactionPurpose.THRESHOLD: Because.THRESHOLD_COMPACTED,
     CompactionPurpose.OVERFLOW: Because.OVERFLOW_COMPACTED,
     CompactionPurpose.MEDIA: Because.MEDIA_DOWNGRADED,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from agentcore.messages import (
     CancelledCall,
     DeniedCall,
@@ -17,7 +19,7 @@ from agentcore.messages import (
 )
 from agentcore.states import Call, Settled
 
-_INVALID: dict[InvalidReason, str] = {
+_INVALID: Mapping[InvalidReason, str] = {
     InvalidReason.TOOL_NOT_FOUND: "TOOL_NOT_FOUND: {problem}",
     InvalidReason.ARGUMENTS_MALFORMED: "TOOL_INPUT_INVALID: the arguments are not usable JSON: {problem}",
     InvalidReason.ARGUMENTS_REFUSED: "TOOL_INPUT_INVALID: {problem}",
@@ -26,7 +28,7 @@ _INVALID: dict[InvalidReason, str] = {
         "Ask again with shorter arguments, or in several steps."
     ),
 }
-_NOT_EXECUTED: dict[NotExecutedReason, str] = {
+_NOT_EXECUTED: Mapping[NotExecutedReason, str] = {
     NotExecutedReason.USER_ABORT: "Not executed: the user stopped it before it started.",
     NotExecutedReason.TURN_STOPPED: "Not executed: the turn was stopped before it started.",
     NotExecutedReason.MAX_TOOL_CALLS: "Not executed: the limit of tool calls for this turn is reached.",
@@ -36,7 +38,7 @@ _NOT_EXECUTED: dict[NotExecutedReason, str] = {
     NotExecutedReason.TOOL_GONE: "Not executed again: the tool is no longer available.",
     NotExecutedReason.PERMISSION_GONE: "Not executed again: it is no longer allowed.",
 }
-_CANCELLED: dict[EffectSeen, str] = {
+_CANCELLED: Mapping[EffectSeen, str] = {
     EffectSeen.NONE: "Stopped after it had started; it had no effect.",
     EffectSeen.DONE: "Stopped after it had started; its effect did happen.",
     EffectSeen.UNPROVED: "Stopped after it had started; its effect may have happened. Check before doing it again.",

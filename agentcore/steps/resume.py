@@ -178,7 +178,7 @@ def _suspected(state: State, suspect: Suspect) -> State:
     if find_call(state, suspect.call_id) is not None or find_result(state.history, suspect.call_id) is not None:
         return state
     name = suspect.name or "unknown"
-    run = Run(state.epoch, 1, state.seq, state.at, covered_at=state.at)
+    run = Run(state.epoch, 1, state.seq, state.at, covered_at=state.at, resumed=True)
     transition = why(Because.GAP_SUSPECTED, ("asked", Inspector.PERSON.value))
     call = Call(
         call_id=suspect.call_id,
@@ -188,7 +188,7 @@ def _suspected(state: State, suspect: Suspect) -> State:
         proposed=suspect.arguments,
         arguments=suspect.arguments,
         contract=state.config.tool(name) or ToolContract(name),
-        state=EffectUnknown(transition, run, Inquiry(Inspector.PERSON, 1, ordered_at=state.at), resumed=True),
+        state=EffectUnknown(transition, run, Inquiry(Inspector.PERSON, 1, ordered_at=state.at)),
         tries=Tries(executions=1, inspections=1),
         registered=True,
     )

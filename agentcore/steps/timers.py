@@ -51,8 +51,7 @@ def fire_timer(state: State, event: TimerFired) -> State | Ignored:
     if kind == "checkpoint":
         return evolve(state, storage=evolve(state.storage, retry_at=None))
     if kind == "turn":
-        limit = state.config.limits.turn_ms
-        return stop_turn(state, Ending(StopReason.TIMEOUT, evidence=(("turn_ms", str(limit)),)))
+        return stop_turn(state, _timeout(state))
     if kind == "model":
         facts = (("code", "deadline"), ("model_ms", state.config.limits.model_ms), ("attempt", event.attempt))
         return retry_model(state, None, "the model did not answer in time", facts)
@@ -62,6 +61,11 @@ def fire_timer(state: State, event: TimerFired) -> State | Ignored:
         transition = why(Because.GRACE_ENDED, ("request", state.request_id))
         return in_phase(state, evolve(phase, transition=transition, request=None))
     return state
+
+
+def _timeout(state: State) -> Ending:
+    limit, started_at = state.config.limits.turn_ms, state.turn.started_at
+    return Ending(StopReason.TIMEOUT, evidence=(("turn_ms", str(limit)), ("started_at", str(started_at))))
 
 
 def keep_clock(state: State) -> State:
@@ -85,5 +89,4 @@ def time_is_up(state: State) -> State | None:
     turn = state.turn
     if not isinstance(state.phase, WORKING) or turn.due_at is None or state.at < turn.due_at:
         return None
-    limit = state.config.limits.turn_ms
-    return stop_turn(state, Ending(StopReason.TIMEOUT, evidence=(("turn_ms", str(limit)),)))
+    return stop_turn(state, _timeout(state))

@@ -94,13 +94,18 @@ def _row(reducer: Reducer, situation: Situation, kinds: tuple[type[Event], ...])
 def related(situation: Situation, kind: type[Event], relation: str) -> Event | None:
     """Build an event whose ids relate to a situation in one of the ways; ``None`` where there is no such thing."""
     own = _own(situation.state, kind)
+    event: Event = own
     if relation == OWN:
-        return own
+        return event
     if relation in (SAME, OTHER):
         told = next((event for event in reversed(situation.journal) if isinstance(event, kind)), None)
         return told if told is None or relation == SAME else _contradicting(told)
     if relation == ATTEMPT:
-        return attrs.evolve(own, attempt=own.attempt - 1) if hasattr(own, "attempt") else None
+        if not hasattr(own, "attempt"):
+            return None
+        own = attrs.evolve(own, attempt=own.attempt - 1)
+        earlier: Event = own
+        return earlier
     return _misnamed(own, relation)
 
 
@@ -111,19 +116,21 @@ def _misnamed(own: Any, relation: str) -> Event | None:
         TURN: ("1.2", "1.1.0", 1),
         FOREIGN: (FOREIGN_REQUEST, FOREIGN_CALL, 99),
     }[relation]
+    said: dict[str, Any] = {}
     if isinstance(own, events.AbortRequested):
-        return attrs.evolve(own, turn=number) if relation != REQUEST else None
-    if hasattr(own, "request_id"):
-        return attrs.evolve(own, request_id=request)
-    if hasattr(own, "call_id"):
-        return attrs.evolve(own, call_id=call)
-    if hasattr(own, "timer_id"):
-        return attrs.evolve(own, timer_id=f"deadline/{call}")
-    if isinstance(own, events.CheckpointWritten | events.CheckpointFailed):
-        return attrs.evolve(own, seq={REQUEST: 2, TURN: 1, FOREIGN: 1 << 40}[relation])
-    if isinstance(own, events.MessageWithdrawn):
-        return attrs.evolve(own, message_id={REQUEST: "m2", TURN: "m1", FOREIGN: "nobody"}[relation])
-    return None
+        said = {"turn": number} if relation != REQUEST else {}
+    elif hasattr(own, "request_id"):
+        said = {"request_id": request}
+    elif hasattr(own, "call_id"):
+        said = {"call_id": call}
+    elif hasattr(own, "timer_id"):
+        said = {"timer_id": f"deadline/{call}"}
+    elif isinstance(own, events.CheckpointWritten | events.CheckpointFailed):
+        said = {"seq": {REQUEST: 2, TURN: 1, FOREIGN: 1 << 40}[relation]}
+    elif isinstance(own, events.MessageWithdrawn):
+        said = {"message_id": {REQUEST: "m2", TURN: "m1", FOREIGN: "nobody"}[relation]}
+    misnamed: Event | None = attrs.evolve(own, **said) if said else None
+    return misnamed
 
 
 def _contradicting(told: Event) -> Event | None:

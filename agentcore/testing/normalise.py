@@ -263,7 +263,7 @@ class Normaliser:
                     self._late(call, inquiry.ordered_at, unknown.run),
                     unknown.live,
                     self._cancel(cancel, call, now) if cancel is not None else None,
-                    unknown.resumed,
+                    unknown.run.resumed,
                     unknown.proved_absent is not None,
                     unknown.rechecked,
                     tuple((epoch - each.epoch, call.tries.executions - each.attempt, each.said) for each in unknown.reports),

@@ -33,8 +33,8 @@ def diagram(rows: tuple[Row, ...], first: str) -> str:
             if pair[0] != pair[1]:
                 arrows.setdefault(pair, []).append(row.event.__name__)
     lines = ["stateDiagram-v2", f"    [*] --> {first}"]
-    for (source, target), causes in arrows.items():
-        lines.append(f"    {source} --> {target}: {', '.join(dict.fromkeys(causes))}")
+    for (leaves, enters), causes in arrows.items():
+        lines.append(f"    {leaves} --> {enters}: {', '.join(dict.fromkeys(causes))}")
     return "\n".join(lines)
 
 

@@ -272,7 +272,7 @@ def test_the_outcomes_stand_in_the_journal_one_by_one():
     case = refund()
     done = [decode_event(line) for line in case.lines]
     assert [event.call_id for event in done if isinstance(event, ToolSucceeded)] == [C1, C2]
-    assert unknown_after_crash(case).resumed
+    assert unknown_after_crash(case).run.resumed
 
 
 def unknown_after_crash(case: Case):

@@ -336,7 +336,7 @@ class TestAResume:
         session.resume()
         assert session.calls == {"1.1.0": "EffectUnknown"}
         assert asked(session) is ASKED[effect]
-        assert session.call().state.resumed
+        assert session.call().state.run.resumed
 
     @pytest.mark.req("G-12")
     @pytest.mark.parametrize("effect", ASKED)
@@ -380,7 +380,7 @@ class TestAResume:
         session.resume()
         after = session.the(InspectEffect)
         assert (after.epoch, after.attempt) == (1, before.attempt + 1)
-        assert not session.call().state.resumed
+        assert not session.call().state.run.resumed
 
     def test_keeps_the_pause_between_two_looks(self):
         session = unknown()

@@ -43,6 +43,7 @@ from agentcore.states import (
 from agentcore.steps.base import quiet, stopping, why
 
 Facts = tuple[tuple[str, object], ...]
+"""Named facts for a transition."""
 
 
 def settle(call: Call, outcome: Outcome, because: Because, *facts: tuple[str, object], run: Run | None = None) -> Call:
@@ -92,7 +93,6 @@ def suspect(
     *facts: tuple[str, object],
     live: bool = False,
     cancel: Cancel | None = None,
-    resumed: bool = False,
     person: bool = False,
     inquiry: Inquiry | None = None,
 ) -> Call:
@@ -102,7 +102,7 @@ def suspect(
     transition = why(because, ("asked", inquiry.by.value), *facts)
     reports = call.state.reports if isinstance(call.state, EffectUnknown) else ()
     call = evolve(call, voided=tuple(other for other in call.voided if other.id != run.id))
-    unknown = EffectUnknown(transition, run, inquiry, live=live, cancel=cancel, resumed=resumed, reports=reports)
+    unknown = EffectUnknown(transition, run, inquiry, live=live, cancel=cancel, reports=reports)
     return evolve(call, state=unknown)
 
 
@@ -195,7 +195,7 @@ def conclude_absent(state: State, call: Call, unknown: EffectUnknown, evidence: 
     if stopping(state, call) or call.registered:
         return settle(call, outcome, Because.INSPECTED_ABSENT, *facts, run=run)
     contract = call.contract
-    mode = contract.absent_after_resume if unknown.resumed else contract.absent_otherwise
+    mode = contract.absent_after_resume if run.resumed else contract.absent_otherwise
     if mode == "retry" and may_run_again(state, call):
         return run_again(state, call, Because.EFFECT_RETRIED, *facts)
     waiting = evolve(

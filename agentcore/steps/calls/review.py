@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from attrs import evolve
 
 from agentcore.events import (
@@ -33,7 +35,9 @@ from agentcore.steps.calls.moves import permission_gone, settle, settle_denying
 from agentcore.steps.verdicts import Ignored, Refused, stale
 
 Decision = PolicyAllowed | PolicyAsked | PolicyBlocked | ArgumentsRefused
+"""What a review says."""
 Answer = ApprovalGranted | ApprovalDenied
+"""What a person says."""
 
 
 def misdirected(state: State, call: Call, event: Decision | Answer, number: int) -> Ignored | Refused | None:
@@ -154,8 +158,14 @@ def grant(state: State, call: Call, event: ApprovalGranted) -> Call | Ignored | 
     )
 
 
-_CASES = {DenialKind.EXPIRED: DenialCase.UNANSWERED, DenialKind.NOBODY: DenialCase.UNANSWERED}
-_REASONS = {DenialKind.EXPIRED: "the question expired", DenialKind.NOBODY: "nobody was there to ask"}
+_CASES: Mapping[DenialKind, DenialCase] = {
+    DenialKind.EXPIRED: DenialCase.UNANSWERED,
+    DenialKind.NOBODY: DenialCase.UNANSWERED,
+}
+_REASONS: Mapping[DenialKind, str] = {
+    DenialKind.EXPIRED: "the question expired",
+    DenialKind.NOBODY: "nobody was there to ask",
+}
 
 
 def deny(state: State, call: Call, event: ApprovalDenied) -> Call | Ignored | Refused:

@@ -67,6 +67,7 @@ from agentcore.steps.verdicts import Ignored, Refused, stale
 Report = (
     ToolStarted | ToolProgressed | ToolSucceeded | ToolFailed | ToolCancelled | ToolLost | TaskStarted | TaskSettled
 )
+"""Everything that speaks of an execution."""
 
 
 class Relation(StrEnum):
@@ -173,7 +174,7 @@ def _with_run(state: State, call: Call, run: Run, because: Because, *facts: tupl
     present = call.state
     if isinstance(present, EffectUnknown) and present.proved_absent is not None:
         contradicted = (*facts, ("contradicts", present.proved_absent))
-        return suspect(state, call, run, because, *contradicted, resumed=present.resumed)
+        return suspect(state, call, run, because, *contradicted)
     assert isinstance(present, Executing | CancellationRequested | EffectUnknown)
     return evolve(call, state=evolve(present, run=run, transition=why(because, *facts)))
 
@@ -299,7 +300,7 @@ def _attempt_ended(state: State, call: Call, run: Run, because: Because, facts: 
         return Ignored("already-ended")
     if unknown.inquiry.resume_at is None:
         return evolve(call, state=evolve(unknown, run=run, transition=why(because, *facts), live=False, cancel=None))
-    return suspect(state, call, run, because, *facts, resumed=unknown.resumed)
+    return suspect(state, call, run, because, *facts)
 
 
 def detach(state: State, call: Call, event: TaskStarted) -> Call | Ignored | Refused:

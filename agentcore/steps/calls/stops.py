@@ -37,6 +37,7 @@ from agentcore.steps.calls.moves import (
 from agentcore.steps.verdicts import Advance, Ignored, StopEntered
 
 Stop = AbortRequested | StopEntered
+"""What stops a call."""
 
 
 def release(state: State, call: Call, _event: Advance) -> Call:
@@ -123,9 +124,9 @@ def resume_unstarted(state: State, call: Call, event: SessionResumed) -> Call:
     """Review a call again that had not started; one that lost history shows as started is asked about."""
     if any(suspect_.call_id == call.call_id for suspect_ in event.recovery.suspects):
         number = call.tries.executions + 1
-        run = Run(state.epoch, number, state.seq, state.at, covered_at=state.at)
+        run = Run(state.epoch, number, state.seq, state.at, covered_at=state.at, resumed=True)
         call = evolve(call, tries=evolve(call.tries, executions=number))
-        return suspect(state, call, run, Because.GAP_SUSPECTED, resumed=True, person=True)
+        return suspect(state, call, run, Because.GAP_SUSPECTED, person=True)
     return review(state, call, Because.SESSION_RESUMED)
 
 
@@ -140,7 +141,7 @@ def resume_running(state: State, call: Call, _event: SessionResumed) -> Call:
         return _resume_pure(state, call, run)
     if call.contract.effect is Effect.KEYED:
         return lose(state, call, run, Because.SESSION_RESUMED)
-    return suspect(state, call, run, Because.SESSION_RESUMED, resumed=True)
+    return suspect(state, call, evolve(run, resumed=True), Because.SESSION_RESUMED)
 
 
 def _resume_pure(state: State, call: Call, run: Run) -> Call:
