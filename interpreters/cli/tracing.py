@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from interpreters.cli.output import Output
-from interpreters.frontends import transition_text
+from interpreters.frontends import event_tag, transition_text
 
 
 class TransitionLog:
@@ -20,7 +20,7 @@ class TransitionLog:
             told = ", ".join(f"{name}: {value}" for name, value in fields.items() if name != "session")
             self._line({"log": event} | fields, f"      {event}: {told}")
             return
-        self._line({"log": "transition", "event": event} | fields, transition_text(event, fields, self._output.style))
+        self._line({"log": "transition", "event": event_tag(event)} | fields, transition_text(event, fields, self._output.style))
 
     warning = info
     """A line about something that should not have happened is shown in the same way; its verdict says so."""

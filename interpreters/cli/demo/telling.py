@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from interpreters.cli.output import colourful
-from interpreters.frontends import Style, Terminal, as_value, transition_text
+from interpreters.frontends import Style, Terminal, as_value, event_tag, transition_text
 from interpreters.support import osio
 from interpreters.support.views import Shown, StateView
 
@@ -57,7 +57,7 @@ class Teller:
         if "verdict" not in fields:
             return
         if self.as_json:
-            self.value({"log": "transition", "event": event} | fields)
+            self.value({"log": "transition", "event": event_tag(event)} | fields)
         else:
             self.note(transition_text(event, fields, self.style))
 
