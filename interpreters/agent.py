@@ -180,7 +180,8 @@ class Agent:
 
     async def _opened(self, session_id: str | None, *, create: bool, accept_gap: str | None) -> Opened:
         if session_id is None or create:
-            return await begin(self.store, session_id or uuid4().hex, self.config, self._clock.now())
+            name = uuid4().hex if session_id is None else session_id
+            return await begin(self.store, name, self.config, self._clock.now())
         return await take_up(self.store, session_id, accept_gap=accept_gap)
 
     # The toolbox, and what it asks for, by session
