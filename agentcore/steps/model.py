@@ -305,5 +305,5 @@ def _end_request(
     dropped = len(message.calls) if message is not None else 0
     if message is not None:
         state = keep_interrupted(state, message)
-    transition = why(Because.STOP_CONTINUES, ("discarded_calls", dropped or ""))
-    return in_phase(state, evolve(phase, transition=transition, request=None))
+    ending = add_evidence(phase.ending, ("discarded_calls", dropped or ""))
+    return in_phase(state, evolve(phase, transition=why(Because.STOP_CONTINUES), ending=ending, request=None))

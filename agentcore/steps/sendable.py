@@ -63,7 +63,12 @@ def _arguments(raw: str) -> str:
 def says_something(message: AssistantMessage) -> bool:
     """Say whether there is anything for the user: text, media, or something only the provider understands."""
     lasting = any(isinstance(part, MediaPart | OpaquePart | ToolCallPart) for part in message.parts)
-    return lasting or bool(without_thinking(message.text))
+    return lasting or _visible(without_thinking(message.text))
+
+
+def _visible(text: str) -> bool:
+    """Say whether there is a letter to be seen: blanks and marks without width are none."""
+    return any(letter.isprintable() and not letter.isspace() for letter in text)
 
 
 _THINKING = (("<think>", "</think>"), ("<thinking>", "</thinking>"))
