@@ -5,7 +5,7 @@
 2. A verb expects its event to be accepted and fails with the rejection's own words if it is not. ``tried`` hands over
    any event and returns the judgement, whatever it is.
 3. Every event is checked for what must hold always: a refused or ignored event returns the same state object, no step
-   breaks its promise, and a command's key that left ``outstanding`` never comes back.
+   breaks its promise, a command's key that left ``outstanding`` never comes back, and the numbers in keys only grow.
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ from agentcore.commands import (
     EvaluatePolicy,
     ExecuteTool,
     InspectEffect,
-    Key,
     PersistCheckpoint,
     PrepareStep,
     RequestModel,
@@ -143,7 +142,7 @@ class Session:
         self.now = 0
         self.trace: list[Line] = []
         self.ordered: tuple[Command, ...] = ()
-        self.gone: set[Key] = set()
+        self.newest: dict[tuple[str, str], tuple[int, int]] = {}
         self.minted = 0
 
     # ---- what is the case
@@ -257,8 +256,10 @@ class Session:
             assert self.state is before
         assert judged.reason != "core-defect", str(judged.rejection)
         left = {key_of(each) for each in self.work}
-        assert not left - keys & self.gone, f"came back: {left - keys & self.gone}"
-        self.gone |= keys - left
+        for key in left - keys:
+            newest = self.newest.get((key.name, key.id), (0, -1))
+            assert (key.epoch, key.attempt) > newest, f"{key} was ordered after {newest}"
+            self.newest[key.name, key.id] = key.epoch, key.attempt
         self.trace.append(Line(event, judged, self.state, self.commands))
         return judged
 

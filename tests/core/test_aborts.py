@@ -15,6 +15,7 @@ from agentcore.events import (
     ModelStopped,
     ModelStreamOpened,
     TimerFired,
+    ToolSucceeded,
 )
 from agentcore.messages import Abandoned, EffectSeen, NotExecuted, NotExecutedReason, TextPart, Usage
 from agentcore.rejections import RejectionCode
@@ -178,6 +179,26 @@ class TestTheTurn:
         session.abort()
         assert session.outcome() == NotExecuted(NotExecutedReason.USER_ABORT)
         assert session.result().attempt == 0
+
+    def test_refuses_a_result_of_what_was_released_and_never_started(self):
+        session = Session(tool(), limits=Limits(max_parallel=1))
+        session.execute("write", "write")
+        session.succeed("1.1.0")
+        assert session.calls["1.1.1"] == "Released"
+        session.steer()
+        session.abort()
+        judged = session.tried(ToolSucceeded, call_id="1.1.1", epoch=0, attempt=1, result="?")
+        assert judged.verdict is Verdict.REJECTED
+
+    def test_refuses_a_result_of_what_was_released_while_others_still_stop(self):
+        session = Session(tool("read", Effect.PURE), tool())
+        session.propose("read", "write")
+        session.allow()
+        session.allow()
+        assert session.calls == {"1.1.0": "Executing", "1.1.1": "Released"}
+        session.abort()
+        judged = session.tried(ToolSucceeded, call_id="1.1.1", epoch=0, attempt=1, result="?")
+        assert judged.rejection.code is RejectionCode.ALREADY_SETTLED
 
     def test_settles_a_proved_absence(self):
         session = unknown(calls=2)

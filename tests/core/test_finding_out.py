@@ -405,6 +405,22 @@ class TestAPersonsWord:
         judged = session.tried(EffectResolved, call_id="1.1.0", resolution=Resolution.ABANDONED)
         assert (judged.verdict, judged.reason) == (Verdict.IGNORED, "already-given-up")
 
+    @pytest.mark.req("R-245")
+    def test_and_an_asked_retry_under_a_known_act_are_one(self):
+        session = unknown(calls=2, limits=Limits(effect_retries=5))
+        session.inspected(Finding.NOT_EXECUTED, conclusive=True)
+        session.give(RetryRequested, call_id="1.1.0", act_id="a")
+        session.all_saved()
+        session.lose("1.1.0")
+        session.inspected(Finding.NOT_EXECUTED, "1.1.0", conclusive=True)
+        again = session.tried(RetryRequested, call_id="1.1.0", act_id="a")
+        assert (again.verdict, again.reason) == (Verdict.IGNORED, "act-known")
+        fields = {"call_id": "1.1.0", "resolution": Resolution.NOT_EXECUTED, "retry": True}
+        word = session.tried(EffectResolved, **fields, act_id="a")
+        assert (word.verdict, word.reason) == (Verdict.IGNORED, "act-known")
+        session.give(EffectResolved, **fields, act_id="b")
+        assert session.calls["1.1.0"] == "Released"
+
     def test_settles_a_task_that_runs_in_the_background(self):
         session = Session(tool("job", Effect.OPAQUE, detached=True))
         session.execute("job")

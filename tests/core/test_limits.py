@@ -317,6 +317,7 @@ class TestLoops:
         session.prompt()
         assert tries(session, fail) == bound
         assert session.stop is StopReason.MODEL_ERROR
+        assert session.state.turn.counters.model_retries == bound
         unlimited = reading(model_retries=None)
         unlimited.prompt()
         assert tries(unlimited, fail) == MANY
@@ -360,6 +361,7 @@ class TestLoops:
         session.prompt()
         assert tries(session, fail) == bound
         assert session.stop is StopReason.MODEL_ERROR
+        assert getattr(session.state.turn.counters, name) == bound
         unlimited = reading(**{name: None})
         unlimited.prompt()
         assert tries(unlimited, fail) == MANY
@@ -393,6 +395,7 @@ class TestLoops:
         session.prompt()
         assert tries(session, lambda each: each.reply(*parts, finish=finish)) == bound
         assert session.stop is reason
+        assert getattr(session.state.turn.counters, name) == bound
         unlimited = reading(**{name: None})
         unlimited.prompt()
         assert tries(unlimited, lambda each: each.reply(*parts, finish=finish)) == MANY
@@ -486,13 +489,14 @@ class TestLoops:
         unlimited.prompt()
         assert tries(unlimited, bad) == MANY
 
-    @pytest.mark.parametrize("name", ["argument_repairs", "failing_rounds"])
+    @pytest.mark.parametrize("name", ["argument_repairs", "failing_rounds", "unknown_tools"])
     def test_a_good_round_between_begins_the_count_anew(self, name):
         session = reading(**{name: 1})
         session.prompt()
         for number in range(4):
-            session.propose(call("read", x=number, bad=True))
-            session.refuse_arguments()
+            session.propose(call("nope" if name == "unknown_tools" else "read", x=number, bad=True))
+            if name != "unknown_tools":
+                session.refuse_arguments()
             one_read(session, number)
         session.answer()
         assert session.phase is Completed

@@ -442,6 +442,16 @@ class TestLateAnswers:
         judged = session.tried(ModelReplied, **KEY, parts=(TextPart("late"),))
         assert judged.rejection.code is RejectionCode.STALE_ATTEMPT
 
+    def test_of_an_earlier_attempt_are_stale_even_if_they_say_the_same(self):
+        session = asked()
+        session.model_fails()
+        session.fire("retry/1.1")
+        session.answer("Done.")
+        judged = session.tried(ModelReplied, **KEY, parts=(TextPart("Done."),))
+        assert judged.rejection.code is RejectionCode.STALE_ATTEMPT
+        again = session.tried(ModelReplied, **{**KEY, "attempt": 2}, parts=(TextPart("Done."),))
+        assert again.verdict is Verdict.IGNORED
+
     def test_are_found_in_a_long_history(self):
         session = Session()
         for _ in range(40):

@@ -359,6 +359,7 @@ class TestWhatTheStoreFound:
         entry = session.call("3.1.0")
         assert (entry.name, entry.arguments, entry.contract.effect) == ("write", '{"x":1}', Effect.FENCEABLE)
         assert entry.state.transition.because is Because.GAP_SUSPECTED
+        assert (entry.state.run.epoch, entry.state.run.attempt, entry.tries.executions) == (session.state.epoch, 1, 1)
         assert session.the(PersistCheckpoint)
 
     def test_a_suspect_of_no_known_tool_is_opaque(self):
@@ -487,7 +488,7 @@ def test_a_power_cut_that_took_the_covering_checkpoints_record_makes_no_second_d
         session.saved()
     session.succeed(result="written")
     # The journal lost everything behind the release: only what was durable when it was ordered is certain.
-    session.state, session.ordered, session.gone = kept, (), set()
+    session.state, session.ordered, session.newest = kept, (), {}
     assert session.calls == {"1.1.0": "Released"}
     session.resume()
     assert session.calls == {"1.1.0": "EffectUnknown"}

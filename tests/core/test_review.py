@@ -97,6 +97,13 @@ class TestLookup:
         assert outcome.problem
         assert session.result().content.startswith("TOOL_INPUT_INVALID: the arguments are not usable JSON: ")
 
+    @pytest.mark.parametrize("raw", ["{,", "[" + "1," * 5_000 + "1]"])
+    def test_arguments_that_are_malformed_are_shown_to_the_model_as_far_as_fits(self, raw):
+        problem = proposed(call(raw=raw)).outcome().problem
+        assert raw[:500] in problem
+        assert len(problem) < 1_200
+        assert (f"({len(raw)} characters)" in problem) is (len(raw) > 1_000)
+
     @pytest.mark.req("D-15")
     def test_complete_but_invalid_arguments_spoil_only_their_own_call(self):
         session = proposed(call(raw="[1]"), call(x=1))

@@ -367,6 +367,13 @@ class TestAResume:
         assert session.calls == {"1.1.0": "EffectUnknown"}
         assert asked(session) is ASKED.get(effect, Inspector.PERSON)
 
+    def test_refuses_what_the_dead_process_read(self):
+        session = executing(Effect.PURE)
+        execution = session.execution()
+        session.resume()
+        judged = session.tried(ToolSucceeded, **execution, result="late")
+        assert judged.rejection.code is RejectionCode.STALE_ATTEMPT
+
     def test_while_stopping_settles_a_read(self):
         session = executing(Effect.PURE)
         session.abort()
