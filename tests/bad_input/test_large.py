@@ -17,7 +17,7 @@ from tests.bad_input.sessions import goes_on
 
 TOP = Path(__file__).resolve().parents[2]
 
-KINDS = {"text": 200, "objects": 350, "shell": 100, "fail": 350}
+KINDS = {"text": 160, "objects": 260, "shell": 100, "fail": 260}
 """What puts it out, and by how many million bytes the process may grow, the hundred of the output itself included.
 
 A text is copied in parts only; objects and the message of an exception are made into text first, which takes one more.
