@@ -18,7 +18,6 @@ from agentcore.states import (
     AwaitingModel,
     Because,
     Cancelled,
-    EffectUnknown,
     Executing,
     Proposed,
     Ready,
@@ -97,7 +96,7 @@ def start_anew(state, call, event):
 @pytest.mark.parametrize(
     "change",
     [
-        instead(EffectUnknown, ToolFailed, nothing_to_say),
+        instead(Executing, ToolFailed, nothing_to_say),
         instead(Executing, SessionResumed, start_anew, to=(Ready, Released, Proposed)),
     ],
 )
