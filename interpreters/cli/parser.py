@@ -140,6 +140,12 @@ def _count(text: str) -> int:
     return value
 
 
+def _jobs(text: str) -> int:
+    if (value := _count(text)) < 1:
+        raise argparse.ArgumentTypeError("expected a whole number from 1 on")
+    return value
+
+
 def _amount(text: str) -> float:
     value = float(text)
     if not 0 <= value < float("inf"):
@@ -217,7 +223,8 @@ def _explore(commands: Any) -> None:
     parser = _command(commands, "explore", does, "interpreters.cli.explore:explore")
     parser.add_argument("names", metavar="NAME", nargs="*", help="explorations; all shipped ones if not given")
     parser.add_argument("--list", dest="only_list", action="store_true", help="name the shipped explorations")
-    parser.add_argument("--deep", action="store_true", help="more of them; takes much longer")
+    parser.add_argument("--deep", action="store_true", help="every three faults together too; takes much longer")
+    parser.add_argument("--jobs", metavar="N", type=_jobs, default=2, help="processors to use; default: 2")
 
 
 def _demo(commands: Any) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 from interpreters.cli.output import Output
 from interpreters.frontends import event_tag, transition_text
+from interpreters.support.cleaning import visible_line
 
 
 class TransitionLog:
@@ -18,9 +19,10 @@ class TransitionLog:
         """Show an ordinary line."""
         if "verdict" not in fields:
             told = ", ".join(f"{name}: {value}" for name, value in fields.items() if name != "session")
-            self._line({"log": event} | fields, f"      {event}: {told}")
+            self._line({"log": event} | fields, f"      {visible_line(f'{event}: {told}')}")
             return
-        self._line({"log": "transition", "event": event_tag(event)} | fields, transition_text(event, fields, self._output.style))
+        text = transition_text(event, fields, self._output.style)
+        self._line({"log": "transition", "event": event_tag(event)} | fields, text)
 
     warning = info
     """A line about something that should not have happened is shown in the same way; its verdict says so."""
