@@ -6,6 +6,8 @@ what it is: no answer.
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from agentcore import reduce
@@ -17,6 +19,7 @@ from agentcore.states import AwaitingModel, Because, Completed, Failed, RunningT
 from agentcore.steps import decide, reply
 from agentcore.steps.sendable import says_something
 from interpreters import Agent, ChatModel
+from interpreters.cli import main
 from interpreters.scripted import Say, ScriptedModel
 from tests.cases.helpers_a import Case, broken, fails, fails_async, instead, patched, shape
 from tests.core.driver import tool
@@ -34,6 +37,7 @@ NOTHING = {
     "two rounds of tags": ((TextPart("<thinking>a</thinking> <think>b</think>"),), Because.THINK_ONLY_NUDGED),
     "blanks": ((TextPart(" \n\t"),), Because.EMPTY_REPLY_NUDGED),
     "empty text": ((TextPart(""),), Because.EMPTY_REPLY_NUDGED),
+    "marks without width": ((TextPart("\u200b\ufeff"),), Because.THINK_ONLY_NUDGED),
     "nothing at all": ((), Because.EMPTY_REPLY_NUDGED),
 }
 
@@ -142,6 +146,33 @@ async def test_a_headless_caller_is_told_that_there_was_no_answer():
 async def test_a_headless_caller_that_is_given_an_empty_answer_is_found_out():
     with patched((reply, "says_something", anything_counts)):
         await fails_async(check_headless)
+
+
+def check_exit(place, capfd) -> None:
+    """The command line, as a script calls it: the exit status says that there is no answer."""
+    (place / "script.json").write_text(json.dumps([{"do": "say", "reasoning": "2 + 2 …"}] * 4))
+    code = main(["run", "2 + 2?", "--model", "script:script.json"])
+    told = capfd.readouterr()
+    assert (int(code), told.out) == (1, "")
+    assert told.err.strip()
+
+
+@pytest.fixture
+def own_place(tmp_path, monkeypatch):
+    """A directory of its own, sessions included."""
+    monkeypatch.setenv("AGENTCORE_HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.req("R-094", "R-097")
+def test_the_exit_status_of_a_run_without_an_answer_is_not_zero(own_place, capfd):
+    check_exit(own_place, capfd)
+
+
+def test_an_exit_status_of_zero_for_thinking_is_found_out(own_place, capfd):
+    with patched((reply, "says_something", anything_counts)):
+        fails(check_exit, own_place, capfd)
 
 
 @pytest.mark.anyio
