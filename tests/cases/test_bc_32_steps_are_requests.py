@@ -1,7 +1,7 @@
-"""BC-32: at the step limit a run ended right after a call, unanswered in some libraries, and counted differently in others.
+"""BC-32: at the step limit a run ended right after a call, in some libraries unanswered, and counted in two ways.
 
 N steps are N model requests. The calls of the last one are carried out and answered; then the turn ends, so that the
-session is usable. There is no closing request beyond the limit (docs/decisions/0125): a host that wants one asks for it.
+session is usable. There is no closing request beyond the limit: a host that wants one asks (docs/decisions/0125).
 """
 
 from __future__ import annotations

@@ -1,0 +1,217 @@
+"""BC-25: a very large log could not be read; that was told as "not found", and the user silently got an empty session.
+
+Each way of not reading a session is an error of its own that names it. None of them creates, appends or renames
+anything: a new session begins only where somebody creates one. How much memory a load takes: docs/decisions/0128.
+"""
+
+from __future__ import annotations
+
+import errno
+import shutil
+from pathlib import Path
+
+import anyio
+import pytest
+
+from interpreters import Agent, FileStore, SchemaTooNew, SessionDamaged, SessionUnknown, StorageFailed
+from interpreters.engine import resume
+from interpreters.scripted import Ask, Say, ScriptedGate, ScriptedModel
+from interpreters.stores.lines import event_line, seal
+from interpreters.support import osio
+from interpreters.tools import tool
+from tests.cases.helpers_a import fails_async, patched
+from tests.stores.journals import FIRST, HEADER, event, flip_event, write
+
+pytestmark = pytest.mark.anyio
+
+
+def tree(root: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(root)): path.read_bytes() for path in root.rglob("*") if path.is_file()}
+
+
+def too_new(root: Path) -> None:
+    """A version to come has written it."""
+    folder = root / "s1"
+    line = seal(b'{"schema":99,"session":"s1","segment":1,"header":' + HEADER)
+    (folder / FIRST).write_bytes(line + event_line(*event(1)))
+    (folder / "header.copy").unlink()
+
+
+def missing(root: Path) -> None:
+    shutil.rmtree(root / "s1")
+
+
+def damaged(root: Path) -> None:
+    flip_event(root / "s1", 2)
+
+
+def unreadable(root: Path) -> None:
+    """The disk says no; see ``failing_reader``."""
+
+
+def failing_reader(path: Path) -> bytes:
+    if path.name == FIRST:
+        raise OSError(errno.EIO, "Input/output error", str(path))
+    return read_file(path)
+
+
+read_file = osio.read_file
+WAYS = {
+    unreadable: (StorageFailed, ("s1", "open failed", "EIO")),
+    too_new: (SchemaTooNew, ("'s1'", "schema 99", "newer")),
+    missing: (SessionUnknown, ("'s1'", "no session")),
+    damaged: (SessionDamaged, ("'s1'", "Event 1", FIRST)),
+}
+
+
+async def check(root: Path, way, load) -> None:
+    await write(root, 3)
+    bound = root / "bound"
+    bound.write_text("s1")
+    way(root)
+    before = tree(root)
+    kind, words = WAYS[way]
+    reader = failing_reader if way is unreadable else read_file
+    with patched((osio, "read_file", reader)):
+        try:
+            await load(root)
+        except Exception as error:
+            assert type(error) is kind, f"expected {kind.__name__}, found {error!r}"
+            for word in words:
+                assert word in str(error), f"{word} is not in {error}"
+        else:
+            raise AssertionError("nothing was said")
+    # Nothing was made, appended or bound anew.
+    after = {name: data for name, data in tree(root).items() if not name.endswith("lock")}
+    assert after == {name: data for name, data in before.items() if not name.endswith("lock")}
+    assert bound.read_text() == "s1"
+    assert sorted(path.name for path in root.iterdir() if path.is_dir()) == ([] if way is missing else ["s1"])
+
+
+async def by_agent(root: Path) -> None:
+    async with Agent(model=ScriptedModel([]), store=FileStore(root)).open("s1"):
+        raise AssertionError("it was opened")
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.req("R-191", "R-202", "R-189")
+async def test_each_failure_is_told_apart_and_leaves_everything_as_it_is(tmp_path, way):
+    await check(tmp_path, way, by_agent)
+
+
+async def or_a_new_one(root: Path) -> None:
+    """Loading as it was: whatever cannot be read was not found, and a new session is begun in its place."""
+    try:
+        await by_agent(root)
+    except AssertionError:
+        raise
+    except Exception:  # noqa: BLE001 - that is the fault of this twin
+        agent = Agent(model=ScriptedModel([Say("hello")]), store=FileStore(root))
+        async with agent.open("s2", create=True):
+            pass
+
+
+@pytest.mark.parametrize("way", WAYS)
+async def test_a_new_session_in_its_place_is_found_out(tmp_path, way):
+    await fails_async(check, tmp_path, way, or_a_new_one)
+
+
+@pytest.mark.req("R-191")
+async def test_starting_afresh_is_an_explicit_call(tmp_path):
+    agent = Agent(model=ScriptedModel([Say("hello")]), store=FileStore(tmp_path))
+    with pytest.raises(SessionUnknown):
+        async with agent.open("s1"):
+            pass
+    assert list(tmp_path.iterdir()) == []
+    async with agent.open("s1", create=True) as session:
+        await session.send("hello")
+        assert (await session.wait()).text == "hello"
+
+
+# ---- a very large log
+
+
+def large(root: Path, lines: int) -> Path:
+    folder = root / "s1"
+    folder.mkdir(parents=True)
+    header = seal(b'{"schema":0,"session":"s1","segment":1,"header":' + HEADER)
+    with (folder / FIRST).open("wb") as file:
+        file.write(header)
+        file.writelines(event_line(*event(seq)) for seq in range(1, lines + 1))
+    return folder
+
+
+@pytest.mark.req("R-200")
+async def test_three_hundred_thousand_lines_are_read(tmp_path):
+    large(tmp_path, 300_000)
+    loaded = await FileStore(tmp_path).read("s1")
+    assert len(loaded.events) == 300_000
+    assert loaded.events[-1] == event(300_000)
+    assert loaded.recovery.damage is None
+
+
+@pytest.mark.req("R-200", "R-201")
+async def test_one_bad_line_of_a_large_log_costs_no_other_line_in_front_of_it(tmp_path):
+    folder = large(tmp_path, 20_000)
+    flip_event(folder, 15_001)
+    loaded = await FileStore(tmp_path).read("s1")
+    assert len(loaded.events) == loaded.recovery.last_seq == 15_000
+    assert len(loaded.recovery.behind) == 4_999
+
+
+# ---- from a snapshot only what follows it is parsed
+
+
+async def check_parsed(root: Path, store) -> None:
+    @tool(effect="pure")
+    async def read(n: int) -> str:
+        """Read."""
+        return "x" * 4_000
+
+    rounds = 60
+    script = [Say(calls=(Ask("read", {"n": n}),)) for n in range(rounds)]
+    agent = Agent(
+        model=ScriptedModel([*script, Say("done"), Say("more")]), tools=[read], rules=ScriptedGate(), store=store
+    )
+    async with agent.open("s1", create=True) as session:
+        await session.send("go")
+        await session.wait()
+        await anyio.wait_all_tasks_blocked()
+        total = session.state.seq
+    loaded = await store.read("s1")
+    assert loaded.snapshot is not None, "no snapshot was taken"
+    parsed = []
+
+    def counting(payload):
+        parsed.append(payload)
+        return decode_event(payload)
+
+    decode_event = resume.decode_event
+    with patched((resume, "decode_event", counting)):
+        state = await resume.read_state(store, "s1")
+    assert state.seq == total
+    assert len(parsed) == total - loaded.snapshot[0]
+    assert len(parsed) < total / 2
+
+
+@pytest.mark.req("R-199", "R-190")
+async def test_a_load_from_a_snapshot_parses_only_what_follows_it(tmp_path):
+    await check_parsed(tmp_path, FileStore(tmp_path))
+
+
+class FromStart(FileStore):
+    """A store as it was: every load reads everything."""
+
+    async def read(self, session_id, *, from_start=False):
+        found = await super().read(session_id)
+        return await super().read(session_id, from_start=True) if self.used else self._mark(found)
+
+    used = False
+
+    def _mark(self, found):
+        self.used = True
+        return found
+
+
+async def test_a_load_that_parses_everything_is_found_out(tmp_path):
+    await fails_async(check_parsed, tmp_path, FromStart(tmp_path))
