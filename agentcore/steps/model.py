@@ -193,13 +193,13 @@ def _shrink(state: State, purpose: CompactionPurpose, message: str, facts: Facts
     limits, used = state.config.limits, state.turn.counters
     if purpose is CompactionPurpose.OVERFLOW:
         fits, because = allows(limits.overflow_compactions, used.overflow_compactions), Because.CONTEXT_TOO_LARGE
-        state = counted(state, overflow_compactions=1)
+        spent = counted(state, overflow_compactions=1)
     else:
         fits, because = allows(limits.media_downgrades, used.media_downgrades), Because.MEDIA_TOO_LARGE
-        state = counted(state, media_downgrades=1)
+        spent = counted(state, media_downgrades=1)
     if not fits:
         return model_error(state, message, facts)
-    return order_compaction(state, purpose, because, *facts, cause=message)
+    return order_compaction(spent, purpose, because, *facts, cause=message)
 
 
 def model_error(state: State, message: str, facts: Facts) -> State:

@@ -128,7 +128,9 @@ def _propose(state: State, part: ToolCallPart, asked: Asked) -> Call:
         tries=Tries(reviews=1),
     )
     if asked.cut:
-        return _invalid(call, InvalidReason.TRUNCATED, "the message was cut", Because.MESSAGE_TRUNCATED)
+        incomplete = parsed.state is ArgumentsState.INCOMPLETE
+        where = f" {parsed.text}. You wrote: {preview(asked.raw)}" if incomplete else ""
+        return _invalid(call, InvalidReason.TRUNCATED, where, Because.MESSAGE_TRUNCATED)
     if contract is None:
         names = ", ".join(tool.name for tool in state.config.tools) or "none"
         problem = f"there is no tool {part.name!r}. Available tools: {names}"

@@ -25,7 +25,7 @@ _INVALID: Mapping[InvalidReason, str] = {
     InvalidReason.ARGUMENTS_REFUSED: "TOOL_INPUT_INVALID: {problem}",
     InvalidReason.TRUNCATED: (
         "Not executed: your message was cut off by the output limit, so none of its calls ran. "
-        "Ask again with shorter arguments, or in several steps."
+        "Ask again with shorter arguments, or in several steps.{problem}"
     ),
 }
 _NOT_EXECUTED: Mapping[NotExecutedReason, str] = {

@@ -38,7 +38,7 @@ from agentcore.states import (
 )
 from agentcore.steps.calls import inquiry, review, runs, stops
 from agentcore.steps.verdicts import Advance, StopEntered
-from agentcore.table.rows import from_each, guard_each, ignore, row, table
+from agentcore.table.rows import from_each, guard_each, ignore, row, rows, table
 
 UNSTARTED = (Proposed, AwaitingApproval, Ready, Released)
 STARTED = (Executing, CancellationRequested, EffectUnknown)
@@ -64,20 +64,23 @@ CALL_TABLE = table(
     guard_each((Proposed, Ready, Released, *STARTED, Settled), ApprovalGranted, review.decided_already),
     guard_each((Proposed, Ready, Released, *STARTED, Settled), ApprovalDenied, review.decided_already),
     # Release and start
-    row(Ready, Advance, stops.release, to=(Executing, Released, *_DENIED)),
+    row(Ready, Advance, stops.release, to=(Executing, Released, Settled)),
     row(Released, CheckpointWritten, stops.cover, to=(Executing,)),
     # Reports of the present attempt, and late ones of earlier attempts
     from_each(STARTED, ToolStarted, runs.start),
     guard_each(UNSTARTED, ToolStarted, runs.start),
     from_each(STARTED, ToolProgressed, runs.progress),
     guard_each(UNSTARTED, ToolProgressed, runs.progress),
-    from_each((*UNSTARTED, Executing, CancellationRequested), ToolSucceeded, runs.succeed, also=(Settled,)),
+    rows((*UNSTARTED, Executing, CancellationRequested), ToolSucceeded, runs.succeed, to=(Settled,)),
     row(EffectUnknown, ToolSucceeded, runs.succeed, to=(Settled, EffectUnknown)),
-    from_each((*UNSTARTED, Executing, CancellationRequested), TaskSettled, runs.succeed, also=_DENIED),
+    rows((*UNSTARTED, Executing, CancellationRequested), TaskSettled, runs.succeed, to=_DENIED),
     row(EffectUnknown, TaskSettled, runs.succeed, to=(Settled, EffectUnknown)),
-    from_each((*UNSTARTED, *STARTED), ToolFailed, runs.fail, also=_DENIED),
-    from_each((*UNSTARTED, *STARTED), ToolCancelled, runs.cancelled, also=_AGAIN),
-    from_each(STARTED, ToolLost, runs.lost, also=_AGAIN),
+    rows((*UNSTARTED, *STARTED), ToolFailed, runs.fail, to=_DENIED),
+    rows((*UNSTARTED, Executing, CancellationRequested), ToolCancelled, runs.cancelled, to=_DENIED),
+    row(EffectUnknown, ToolCancelled, runs.cancelled, to=_AGAIN),
+    row(Executing, ToolLost, runs.lost, to=(Ready, *_DENIED)),
+    row(CancellationRequested, ToolLost, runs.lost, to=_DENIED),
+    row(EffectUnknown, ToolLost, runs.lost, to=(Ready, Proposed, EffectUnknown)),
     guard_each(UNSTARTED, ToolLost, runs.lost),
     from_each(STARTED, TaskStarted, runs.detach),
     guard_each(UNSTARTED, TaskStarted, runs.detach),
@@ -110,7 +113,7 @@ CALL_TABLE = table(
     guard_each(UNSTARTED, InspectionRequested, inquiry.refuse_inspection),
     row(EffectUnknown, RetryRequested, inquiry.request_retry, to=_AGAIN),
     guard_each((*UNSTARTED, Executing, CancellationRequested, Settled), RetryRequested, inquiry.refuse_retry),
-    row(EffectUnknown, EffectResolved, inquiry.resolve, to=_AGAIN),
+    row(EffectUnknown, EffectResolved, inquiry.resolve, to=(Ready, Proposed, Settled)),
     row(Executing, EffectResolved, inquiry.resolve, to=(Settled,)),
     row(CancellationRequested, EffectResolved, inquiry.resolve, to=(Settled,)),
     row(Settled, EffectResolved, inquiry.resolve, to=(Settled,)),
@@ -119,10 +122,9 @@ CALL_TABLE = table(
     row(EffectUnknown, Advance, inquiry.report_absence, to=(Settled,)),
     # Resume
     *(row(source, SessionResumed, stops.resume_unstarted, to=(Proposed, *_DENIED)) for source in UNSTARTED[:3]),
-    *(
-        row(source, SessionResumed, stops.resume_running, to=_AGAIN)
-        for source in (Released, Executing, CancellationRequested)
-    ),
+    row(Released, SessionResumed, stops.resume_running, to=(Proposed, EffectUnknown)),
+    row(Executing, SessionResumed, stops.resume_running, to=(Proposed, *_DENIED)),
+    row(CancellationRequested, SessionResumed, stops.resume_running, to=_DENIED),
     row(EffectUnknown, SessionResumed, stops.resume_unknown, to=(EffectUnknown,)),
 )
 """Call states x events."""

@@ -116,6 +116,18 @@ def from_each(
     return tuple(Row(source, event, Kind.STEP, step, (source, *also), offers) for source in sources)
 
 
+def rows(
+    sources: tuple[type[Any], ...],
+    event: type[Any],
+    step: Callable[..., Any],
+    *,
+    to: tuple[type[Any], ...],
+    offers: Selection | None = None,
+) -> tuple[Row, ...]:
+    """The same transition from several sources to the same targets."""
+    return tuple(Row(source, event, Kind.STEP, step, to, offers) for source in sources)
+
+
 def guard_each(sources: tuple[type[Any], ...], event: type[Any], step: Callable[..., Any]) -> tuple[Row, ...]:
     """The same guard in several phases."""
     return tuple(Row(source, event, Kind.GUARD, step, ()) for source in sources)

@@ -48,7 +48,6 @@ from agentcore.events import (
 from agentcore.states import (
     ENDS,
     PHASES,
-    WORKING,
     AwaitingModel,
     AwaitingRetry,
     Because,
@@ -67,15 +66,20 @@ from agentcore.states import (
     Streaming,
 )
 from agentcore.steps import aborts, batch, begin, decide, ending, model, queues, reply, resume, storage, timers
-from agentcore.table.rows import before, from_each, guard_each, ignore, move, row, table, to_call
+from agentcore.table.rows import before, from_each, guard_each, ignore, move, row, rows, table, to_call
 
-OVER = (Stopping, Saving)
-"""Where a turn goes that does not go on: with work under way, or without."""
-ONWARD = (Preparing, *OVER)
+BUSY = (AwaitingModel, Streaming, RunningTools)
+"""Phases with work under way: who stops here enters ``Stopping``."""
+STILL = (Preparing, AwaitingRetry, Compacting, ReviewingCompletion)
+"""Phases with nothing under way that has to confirm its end: who stops here enters ``Saving`` at once."""
+ONWARD = (Preparing, Saving)
 """One more step, unless a limit or its host ends the turn."""
 FINISH = (ReviewingCompletion, *ONWARD)
 """Towards an answer's end, or one more step."""
 _REQUESTED = (AwaitingModel, Streaming)
+_UNTIMED = (Preparing, Compacting, ReviewingCompletion)
+OVER = (Stopping, Saving)
+"""Where a turn goes that does not go on: with work under way, or without."""
 
 
 def _others(*phases: type) -> tuple[type, ...]:
@@ -98,14 +102,15 @@ TURN_TABLE = table(
     row(Idle, HistoryImported, queues.import_history, to=(Idle,)),
     row(Idle, HistoryCleared, queues.clear_history, to=(Idle,)),
     row(Idle, ConfigChanged, queues.change_config, to=(Idle,)),
-    from_each(WORKING, AbortRequested, aborts.abort, also=OVER, offers=aborts.reached),
+    from_each(BUSY, AbortRequested, aborts.abort, also=(Stopping,), offers=aborts.reached),
+    from_each(STILL, AbortRequested, aborts.abort, also=(Saving,), offers=aborts.reached),
     row(Stopping, AbortRequested, aborts.abort, to=(Stopping,), offers=aborts.reached),
     from_each((Saving,), AbortRequested, aborts.abort, also=ENDS, offers=aborts.reached),
     from_each((Idle, *ENDS), AbortRequested, aborts.abort, offers=aborts.reached),
     # A resume is legal everywhere
     from_each((Idle, Saving, *ENDS), SessionResumed, resume.resume, offers=aborts.everywhere),
     row(Preparing, SessionResumed, resume.resume, to=(Preparing,), offers=aborts.everywhere),
-    from_each(_REQUESTED, SessionResumed, resume.resume, also=(AwaitingModel, *OVER), offers=aborts.everywhere),
+    rows(_REQUESTED, SessionResumed, resume.resume, to=(AwaitingModel, *OVER), offers=aborts.everywhere),
     row(AwaitingRetry, SessionResumed, resume.resume, to=(AwaitingRetry,), offers=aborts.everywhere),
     row(Compacting, SessionResumed, resume.resume, to=(Compacting,), offers=aborts.everywhere),
     row(RunningTools, SessionResumed, resume.resume, to=(RunningTools, Stopping), offers=aborts.everywhere),
@@ -117,7 +122,8 @@ TURN_TABLE = table(
     row(Preparing, PreparationFailed, model.fail_preparation, to=(Saving,)),
     guard_each(_others(Preparing), PreparationFailed, model.answer_late),
     # The request
-    from_each(_REQUESTED, ModelStreamOpened, model.open_stream, also=(Streaming,)),
+    row(AwaitingModel, ModelStreamOpened, model.open_stream, to=(Streaming,)),
+    guard_each((Streaming,), ModelStreamOpened, model.open_stream),
     guard_each((Stopping,), ModelStreamOpened, model.open_while_stopping),
     guard_each(_others(*_REQUESTED, Stopping), ModelStreamOpened, model.answer_late),
     row(AwaitingModel, ModelReplied, reply.judge_reply, to=(RunningTools, *FINISH)),
@@ -147,22 +153,20 @@ TURN_TABLE = table(
     to_call(PHASES, EffectInspected, InspectionRequested, RetryRequested, EffectResolved),
     # Storage and time
     from_each(PHASES, CheckpointWritten, storage.write_checkpoint, offers=aborts.in_batch),
-    from_each(WORKING, CheckpointFailed, storage.fail_checkpoint, also=OVER),
+    from_each(BUSY, CheckpointFailed, storage.fail_checkpoint, also=(Stopping,)),
+    from_each(STILL, CheckpointFailed, storage.fail_checkpoint, also=(Saving,)),
     from_each((Saving,), CheckpointFailed, storage.fail_checkpoint, also=ENDS),
     from_each((Idle, Stopping, *ENDS), CheckpointFailed, storage.fail_checkpoint),
     from_each(_REQUESTED, TimerFired, timers.fire_timer, also=(AwaitingRetry, *OVER), offers=timers.timed_call),
-    from_each((AwaitingRetry,), TimerFired, timers.fire_timer, also=(AwaitingModel, *OVER), offers=timers.timed_call),
-    from_each(
-        (Preparing, Compacting, RunningTools, ReviewingCompletion),
-        TimerFired,
-        timers.fire_timer,
-        also=OVER,
-        offers=timers.timed_call,
-    ),
+    from_each((AwaitingRetry,), TimerFired, timers.fire_timer, also=(AwaitingModel, Saving), offers=timers.timed_call),
+    from_each(_UNTIMED, TimerFired, timers.fire_timer, also=(Saving,), offers=timers.timed_call),
+    from_each((RunningTools,), TimerFired, timers.fire_timer, also=(Stopping,), offers=timers.timed_call),
     from_each((Idle, Stopping, Saving, *ENDS), TimerFired, timers.fire_timer, offers=timers.timed_call),
     # What happens by itself
-    before(WORKING, timers.time_is_up, to=OVER, because=Because.TIME_IS_UP),
-    *(move(phase, decide.blocked_by_task, to=OVER, because=Because.TASK_BLOCKS) for phase in WORKING),
+    before(BUSY, timers.time_is_up, to=(Stopping,), because=Because.TIME_IS_UP),
+    before(STILL, timers.time_is_up, to=(Saving,), because=Because.TIME_IS_UP),
+    *(move(phase, decide.blocked_by_task, to=(Stopping,), because=Because.TASK_BLOCKS) for phase in BUSY),
+    *(move(phase, decide.blocked_by_task, to=(Saving,), because=Because.TASK_BLOCKS) for phase in STILL),
     move(Preparing, begin.order_preparation, to=(Preparing,), because=Because.PREPARATION_ORDERED),
     move(Preparing, begin.compact_at_threshold, to=(Compacting,), because=Because.THRESHOLD_REACHED),
     move(Preparing, begin.request_when_prepared, to=(AwaitingModel, Saving), because=Because.REQUEST_READY),
@@ -183,7 +187,7 @@ TURN_TABLE = table(
     ),
     move(RunningTools, decide.close_batch, to=FINISH, because=Because.RESULTS_APPENDED),
     move(ReviewingCompletion, decide.hear_queues, to=ONWARD, because=Because.QUEUES_HEARD),
-    move(ReviewingCompletion, decide.tasks_settled, to=FINISH, because=Because.TASKS_SETTLED),
+    move(ReviewingCompletion, decide.tasks_settled, to=(ReviewingCompletion, Saving), because=Because.TASKS_SETTLED),
     move(Stopping, ending.finish_stopping, to=(Saving,), because=Because.WORK_STOPPED),
     move(Saving, ending.end_saved, to=ENDS, because=Because.END_SAVED),
     move(Completed, begin.begin_follow_up, to=ONWARD, because=Because.FOLLOW_UP_BEGINS),
