@@ -5,18 +5,14 @@ from __future__ import annotations
 import signal
 import sys
 from argparse import Namespace
-from collections.abc import Callable
-from importlib import import_module
 
 from agentcore.codec import encode_event
+from interpreters.cli.commands import command_of
 from interpreters.cli.exits import Exit, Problem, exit_of_error
 from interpreters.cli.output import Output
 from interpreters.engine import StorageUnavailable
 from interpreters.support.ports_store import SessionDamaged, SessionLocked, SessionUnknown
 from interpreters.tools import ToolDefinitionError
-
-Command = Callable[[Namespace, Output], int]
-"""A command: what was typed and where to write in, an exit code out."""
 
 
 def run_command(chosen: Namespace) -> int:
@@ -35,10 +31,8 @@ def run_command(chosen: Namespace) -> int:
 
 
 def _run(chosen: Namespace, output: Output) -> int:
-    module, _, name = chosen.command.partition(":")
-    command: Command = getattr(import_module(module), name)
     try:
-        return command(chosen, output)
+        return command_of(chosen.command)(chosen, output)
     except Exception as error:
         cause = alone(error)
         if isinstance(cause, ToolDefinitionError):

@@ -72,7 +72,7 @@ class _Rule(Action):
         setattr(namespace, self.dest, [*told, ((option_string or "").lstrip("-"), values)])
 
 
-def _command(commands: Any, name: str, does: str, target: str) -> ArgumentParser:
+def _command(commands: Any, name: str, does: str) -> ArgumentParser:
     parser: ArgumentParser = commands.add_parser(
         name,
         help=does,
@@ -81,7 +81,7 @@ def _command(commands: Any, name: str, does: str, target: str) -> ArgumentParser
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.set_defaults(command=target)
+    parser.set_defaults(command=name)
     parser.add_argument("--json", dest="as_json", action="store_true", help="write JSON objects, one a line")
     return parser
 
@@ -154,21 +154,21 @@ def _amount(text: str) -> float:
 
 
 def _run(commands: Any) -> None:
-    parser = _command(commands, "run", "do a task in a new session", "interpreters.cli.turns:run")
+    parser = _command(commands, "run", "do a task in a new session")
     parser.add_argument("task", metavar="TASK", help="what to do; - reads it from standard input")
     parser.add_argument("--id", metavar="ID", dest="session_id", help="id of the new session; made up if not given")
     _agent(parser)
 
 
 def _chat(commands: Any) -> None:
-    parser = _command(commands, "chat", "talk in a new session, or in one that exists", "interpreters.cli.chat:chat")
+    parser = _command(commands, "chat", "talk in a new session, or in one that exists")
     parser.add_argument("session_id", metavar="ID", nargs="?", help="the session; a new one if not given")
     _agent(parser)
 
 
 def _resume(commands: Any) -> None:
     does = "go on with a session where it stands, or with a further message"
-    parser = _command(commands, "resume", does, "interpreters.cli.turns:resume")
+    parser = _command(commands, "resume", does)
     parser.add_argument("session_id", metavar="ID")
     parser.add_argument("task", metavar="MESSAGE", nargs="?", help="what to say; - reads it from standard input")
     parser.add_argument("--accept-gap", metavar="WHO", help="go on although events are lost; WHO accepts that")
@@ -179,13 +179,13 @@ def _resume(commands: Any) -> None:
 
 
 def _sessions(commands: Any) -> None:
-    parser = _command(commands, "sessions", "list the sessions, newest first", "interpreters.cli.reading:sessions")
+    parser = _command(commands, "sessions", "list the sessions, newest first")
     parser.add_argument("--all", dest="every", action="store_true", help="not only the newest 20")
     _place(parser)
 
 
 def _show(commands: Any) -> None:
-    parser = _command(commands, "show", "show a conversation and where it stands", "interpreters.cli.reading:show")
+    parser = _command(commands, "show", "show a conversation and where it stands")
     parser.add_argument("session_id", metavar="ID")
     parser.add_argument("--whole", action="store_true", help="leave nothing of a result out")
     _place(parser)
@@ -193,7 +193,7 @@ def _show(commands: Any) -> None:
 
 def _log(commands: Any) -> None:
     does = "show every transition of a session with its evidence"
-    parser = _command(commands, "log", does, "interpreters.cli.reading:log")
+    parser = _command(commands, "log", does)
     parser.add_argument("session_id", metavar="ID")
     parser.add_argument("--audit", action="store_true", help="one record for each call instead: what ran, who let it")
     parser.add_argument("--whole", action="store_true", help="shorten nothing, and name what was ordered")
@@ -202,7 +202,7 @@ def _log(commands: Any) -> None:
 
 def _inspect(commands: Any) -> None:
     does = "show effects whose outcome is unknown, and what can be done about each; with flags, do it"
-    parser = _command(commands, "inspect", does, "interpreters.cli.effects:inspect")
+    parser = _command(commands, "inspect", does)
     parser.add_argument("session_id", metavar="ID")
     acts = parser.add_mutually_exclusive_group()
     acts.add_argument("--look", metavar="CALL", help="have it looked at now")
@@ -220,7 +220,7 @@ def _inspect(commands: Any) -> None:
 
 def _explore(commands: Any) -> None:
     does = "search everything that can happen for a broken law"
-    parser = _command(commands, "explore", does, "interpreters.cli.explore:explore")
+    parser = _command(commands, "explore", does)
     parser.add_argument("names", metavar="NAME", nargs="*", help="explorations; all shipped ones if not given")
     parser.add_argument("--list", dest="only_list", action="store_true", help="name the shipped explorations")
     parser.add_argument("--deep", action="store_true", help="every three faults together too; takes much longer")
@@ -229,7 +229,7 @@ def _explore(commands: Any) -> None:
 
 def _demo(commands: Any) -> None:
     does = "show a session killed between a deed and its record, and resumed: the deed is done once"
-    parser = _command(commands, "demo", does, "interpreters.cli.demo:demo")
+    parser = _command(commands, "demo", does)
     parser.add_argument("--model", choices=("scripted", "smollm2"), default="scripted", help="who answers")
     parser.add_argument("--approval", choices=("ask", "yes", "no"), help="answer the question instead of asking you")
     parser.add_argument("--lying-inspect", action="store_true", help="let the inspection lie, and see two deeds")

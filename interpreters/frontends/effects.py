@@ -6,7 +6,7 @@ Checking always stands before doing again, and a retry is offered only where the
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import attrs
@@ -20,7 +20,7 @@ from interpreters.frontends.calls import call_line
 from interpreters.frontends.style import Style
 from interpreters.support.cleaning import visible_line
 
-_CONTRACTS = {
+_CONTRACTS: Mapping[Effect, str] = {
     Effect.PURE: "only reads",
     Effect.KEYED: "sent again under the same key it happens once",
     Effect.FENCEABLE: "the tool can find out, and keep a late attempt from acting",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import attrs
@@ -41,7 +42,7 @@ def _said(said: Said, style: Style) -> str:
     return f"{label}\n{thought}{visible(said.text)}"
 
 
-_SPEAKERS = {Speaker.USER: "You", Speaker.MODEL: "Model", Speaker.LOOP: "Loop"}
+_SPEAKERS: Mapping[Speaker, str] = {Speaker.USER: "You", Speaker.MODEL: "Model", Speaker.LOOP: "Loop"}
 
 
 def _called(called: Called, style: Style, *, whole: bool) -> str:

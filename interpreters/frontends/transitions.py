@@ -15,7 +15,7 @@ from agentcore.events import EVENTS
 from interpreters.frontends.style import Style
 from interpreters.support.cleaning import shortened, visible_line
 
-_TAGS = {kind.__name__: tag_of(kind) for kind in EVENTS}
+_TAGS: Mapping[str, str] = {kind.__name__: tag_of(kind) for kind in EVENTS}
 
 EVIDENCE_MAX = 120
 """Characters of one piece of evidence that are shown."""

@@ -99,7 +99,7 @@ SHARED_METHODS = {"absolute", "glob", "open", "rename", "replace", "resolve", "s
 
 ALLOWED: dict[tuple[str, str], str] = {
     (DOOR, ".*"): "it is the door",
-    ("interpreters/cli(/.*|.py)", r"os\.environ.*|os\.getenv|signal\.\w+|os\.isatty"): "settings, Ctrl-C and terminal",
+    ("interpreters/cli(/.*|.py)", r"os\.environ.*|signal\.\w+|anyio\.open_signal_receiver"): "settings, Ctrl-C",
     ("interpreters/cli(/.*|.py)", r"\.(read_text|is_file|exists)"): "it reads `.env`",
 }
 """File and name, as patterns, with the reason why the name may be used there."""

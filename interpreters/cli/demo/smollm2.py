@@ -7,7 +7,7 @@ help to call a tool: a template that renders tools, three example turns, and an 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -147,7 +147,7 @@ def _call(number: int, name: str, argument: str, value: str) -> dict[str, Any]:
     return {"role": "assistant", "content": None, "tool_calls": [call]}
 
 
-_EXAMPLES = [
+_EXAMPLES: Sequence[Mapping[str, Any]] = [
     {"role": "user", "content": "Please add this line: Milk is needed"},
     _call(1, "add_line", "line", "Milk is needed"),
     {"role": "tool", "tool_call_id": "example-1", "content": "added 1 line to ledger.txt"},

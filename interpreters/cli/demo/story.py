@@ -6,7 +6,7 @@ file *are* the deeds, and anybody can count them. It is fenceable, by the same m
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -29,7 +29,7 @@ LEDGER = "ledger.txt"
 TASK = "Book the order in order.txt in the ledger, if we have it in stock."
 """What the scripted model is asked."""
 
-_FILES = {
+_FILES: Mapping[str, str] = {
     "order.txt": "A-17: 3 lamps, 90 EUR\n",
     "stock.txt": "lamps: 12\nchairs: 4\n",
     LEDGER: "",
