@@ -101,7 +101,7 @@ class Terminal:
                 pass
 
     def _id(self, call_id: str) -> str:
-        return self._style.dim(f"  [{call_id}]")
+        return self._style.dim(f"  [{visible_line(call_id)}]")
 
     def _dim(self, text: str) -> None:
         self._screen.note(self._style.dim(text))
