@@ -15,6 +15,7 @@ import attrs
 from agentcore import PRESETS, Limits, ModelSettings
 from agentcore.commands import AskApproval, InspectEffect
 from agentcore.events import ApprovalDenied, ApprovalGranted, EffectInspected, EffectResolved
+from agentcore.messages import clean_text
 from agentcore.states import Call
 from interpreters.agent import Agent
 from interpreters.approvals import Lines, Nobody, StandingAnswer, TerminalApprover, TerminalLines
@@ -136,7 +137,7 @@ def _tools(arguments: Namespace, redactor: Redactor) -> list[Tool]:
 def _instructions(told: str | None) -> str:
     if told is None:
         return INSTRUCTIONS
-    return read_text(Path(told[1:])) if told.startswith("@") else told
+    return read_text(Path(told[1:])) if told.startswith("@") else clean_text(told)
 
 
 def _limits(arguments: Namespace) -> Limits:
@@ -165,7 +166,7 @@ def read_rule(verdict: str, text: str, number: int) -> Rule:
     if colon:
         where[name] = _command_pattern(verdict, text, pattern) if name == "command" else matcher(pattern)
     try:
-        return Rule(Verdict(verdict), tool, where, id=f"{verdict}-{number}", reason=f"--{verdict} {text}")
+        return Rule(Verdict(verdict), tool, where, id=f"{verdict}-{number}", reason=clean_text(f"--{verdict} {text}"))
     except ValueError as error:
         raise Problem(f"--{verdict} {text!r}: {error}") from error
 

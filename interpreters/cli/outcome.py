@@ -7,6 +7,7 @@ import sys
 from argparse import Namespace
 
 from agentcore.codec import encode_event
+from agentcore.messages import clean_text
 from interpreters.cli.commands import command_of
 from interpreters.cli.exits import Exit, Problem, exit_of_error
 from interpreters.cli.output import Output
@@ -14,9 +15,15 @@ from interpreters.engine import StorageUnavailable
 from interpreters.support.ports_store import SessionDamaged, SessionLocked, SessionUnknown
 from interpreters.tools import ToolDefinitionError
 
+_WORDS = ("task", "session_id", "accept_gap", "feedback", "result")
+"""What is typed as text and recorded: bytes that are no text become the replacement character. Paths are left alone."""
+
 
 def run_command(chosen: Namespace) -> int:
     """Run what was chosen and return the exit code. A defect of ours keeps its traceback."""
+    for name in _WORDS:
+        if isinstance(typed := getattr(chosen, name, None), str):
+            setattr(chosen, name, clean_text(typed))
     output = Output(as_json=getattr(chosen, "as_json", False), quiet=getattr(chosen, "quiet", False))
     try:
         code = _run(chosen, output)

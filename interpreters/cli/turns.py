@@ -14,6 +14,7 @@ import anyio
 import attrs
 from anyio.abc import TaskStatus
 
+from agentcore.messages import clean_text
 from agentcore.projections import Party, next_step
 from agentcore.states import State
 from interpreters.cli.exits import Exit, Problem, exit_of
@@ -57,7 +58,7 @@ def resume(arguments: Namespace, output: Output) -> int:
 
 def words_of(task: str) -> str:
     """Return what the user says; ``-`` stands for standard input. Raises ``Problem`` if it is nothing."""
-    words = sys.stdin.read() if task == "-" else task
+    words = clean_text(sys.stdin.read()) if task == "-" else task
     if not words.strip():
         raise Problem("the task is empty: say what to do")
     return words

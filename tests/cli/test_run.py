@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 
 import pytest
@@ -125,6 +124,8 @@ def test_a_command_is_allowed_by_its_words_and_nothing_is_added_to_it(cli):
         (["--workdir", "missing"], "the root 'missing' cannot be opened as a directory"),
         (["--model", "script:missing"], "missing cannot be read: No such file or directory"),
         (["--id", "../x"], "is not a safe name"),
+        (["--id", ""], "is not a safe name"),
+        (["--id", "\udcff"], "is not a safe name"),
         (["--env-file", "missing"], "missing cannot be read"),
         (["--base-url", "ftp://127.0.0.1", "--model", "m"], "expected http://HOST"),
     ],
@@ -274,19 +275,12 @@ def test_an_unknown_session_is_named_with_the_place_that_was_looked_in(cli):
     assert f"there is no session 'nobody' in {cli.place / 'home' / 'sessions'}" in ran.err
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="to the superuser every directory is writable")
-def test_a_place_that_cannot_be_written_is_named(cli):
-    (cli.place / "locked").mkdir(mode=0o500)
-    ran = cli("run", "hi", "--sessions", "locked/deeper", *cli.script(say("x")))
-    assert ran.code == Exit.STORAGE
-    assert "storage unavailable: create failed" in ran.err
-
-
-def test_a_file_in_the_place_of_the_sessions_is_named(cli):
+@pytest.mark.parametrize("place", ["file", "file/deeper", "/proc/nowhere"])
+def test_a_place_where_nothing_can_be_kept_is_named(cli, place):
     (cli.place / "file").write_text("", encoding="utf-8")
-    ran = cli("run", "hi", "--sessions", "file", *cli.script(say("x")))
+    ran = cli("run", "hi", "--sessions", place, *cli.script(say("x")))
     assert ran.code == Exit.STORAGE
-    assert "storage unavailable" in ran.err
+    assert f"storage unavailable: create failed at {place}" in ran.err
 
 
 # Odd tools and odd models
@@ -311,3 +305,12 @@ def test_odd_arguments_are_told_to_the_model_and_harm_nothing(cli, arguments):
     ran = cli("run", "hi", "--id", "s", *cli.script(reply, say("I see."), say("I see.")))
     assert (ran.code, ran.out) == (Exit.COMPLETED, "I see.\n")
     assert cli("show", "s").code == Exit.COMPLETED
+
+
+def test_bytes_that_are_no_text_are_replaced_wherever_they_are_typed(cli):
+    odd = "x\udcff\ud800"
+    script = cli.script(say("", writes("a")), say("fine"), say("more"))
+    flags = ("--instructions", odd, "--deny", f"write_file:path={odd}", "--deny", "write_file", *script)
+    assert cli("run", odd, "--id", "s", *flags).out == "fine\n"
+    assert cli("resume", "s", odd, "--accept-gap", odd, "--feedback", odd, *script).out == "more\n"
+    assert cli("show", "s").out.startswith("You\nx\ufffd\ufffd\n")
