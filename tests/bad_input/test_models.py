@@ -28,7 +28,6 @@ async def failing(place, model, **more):
 
 
 @pytest.mark.anyio
-@pytest.mark.req("R-144")
 async def test_an_unreachable_model_is_named_with_its_address(tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]

@@ -154,7 +154,7 @@ NEWER = {
 
 
 @pytest.mark.anyio
-@pytest.mark.req("R-190", "R-198")
+@pytest.mark.req("R-198")
 @pytest.mark.parametrize("what", NEWER)
 async def test_what_a_newer_version_wrote_is_refused_and_left_alone(tmp_path, what):
     old, new, told = NEWER[what]

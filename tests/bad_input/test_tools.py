@@ -59,7 +59,6 @@ async def told(place, tools, *calls: Ask, **more) -> list[str]:
     ],
     ids=["type", "bound", "remote", "file", "nan", "object"],
 )
-@pytest.mark.req("R-242")
 def test_a_schema_that_is_none_is_refused_where_the_tool_is_made(schema, problem):
     with pytest.raises(ToolDefinitionError) as caught:
 
@@ -98,7 +97,7 @@ def loop() -> list:
 
 
 @pytest.mark.anyio
-@pytest.mark.req("R-129", "R-131", "R-242")
+@pytest.mark.req("R-131", "R-242")
 @pytest.mark.parametrize("effect", ["pure", "opaque"])
 @pytest.mark.parametrize(
     ("value", "shown"),
@@ -167,7 +166,7 @@ async def test_whatever_a_tool_says_beside_its_result_is_made_storable(tmp_path)
 
 
 @pytest.mark.anyio
-@pytest.mark.req("R-107", "R-242")
+@pytest.mark.req("R-111", "R-242")
 @pytest.mark.parametrize(
     ("name", "raw", "shown"),
     [

@@ -73,7 +73,7 @@ def test_killed_three_times_in_the_middle_of_the_same_deed(runs):
 
 
 @pytest.mark.slow
-@pytest.mark.req("R-022", "R-194")
+@pytest.mark.req("R-194")
 def test_on_the_other_event_loop_it_is_the_same(runs, report):
     """A sample of every fifth point: what touches the disk does not know which loop it is called from."""
     runs = attrs.evolve(runs, job=attrs.evolve(runs.job, backend="trio"))
