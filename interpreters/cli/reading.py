@@ -58,7 +58,7 @@ async def _sessions(arguments: Namespace, output: Output) -> int:
     store = open_store(arguments)
     found = sorted(await store.sessions(), key=lambda info: info.changed_at, reverse=True)
     shown = found if arguments.every else found[:LISTED]
-    rows = [(info, *await _standing(store, info)) for info in shown]
+    rows = [await _standing(store, info) for info in shown]
     if output.as_json:
         for info, status, task in rows:
             output.value(attrs.asdict(info) | {"status": status, "task": task})
@@ -76,16 +76,16 @@ async def _sessions(arguments: Namespace, output: Output) -> int:
     return Exit.COMPLETED
 
 
-async def _standing(store: FileStore, info: SessionInfo) -> tuple[str, str]:
-    """Return a session's status and what it was first asked; what cannot be read says so."""
+async def _standing(store: FileStore, info: SessionInfo) -> tuple[SessionInfo, str, str]:
+    """Return a session with its status and what it was first asked; one that cannot be read has its problem."""
     if info.problem:
-        return "unreadable", ""
+        return info, "unreadable", ""
     try:
         state = await read_state(store, info.session_id)
     except (StoreError, JournalUnreadable) as error:
-        return "unreadable", str(error)
+        return attrs.evolve(info, problem=str(error)), "unreadable", ""
     said = (entry.text for entry in transcript(state) if isinstance(entry, Said))
-    return ui_status(state).ui.value, next(said, "")
+    return info, ui_status(state).ui.value, next(said, "")
 
 
 def _time(at_ms: int) -> str:

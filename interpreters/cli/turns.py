@@ -16,7 +16,7 @@ from anyio.abc import TaskStatus
 
 from agentcore.messages import clean_text
 from agentcore.projections import Party, next_step
-from agentcore.states import State
+from agentcore.states import Idle, State
 from interpreters.cli.exits import Exit, Problem, exit_of
 from interpreters.cli.host import Host, make_host
 from interpreters.cli.output import Output
@@ -148,12 +148,16 @@ class Turn:
             self.output.page(visible(result.text))
         if not self.output.progress_is_watched and code is not Exit.COMPLETED:
             self.output.warn(result.explanation)
+        if isinstance(state.phase, Idle):
+            self.output.warn(f"{result.explanation} Say something: agentcore resume {result.session_id} MESSAGE")
         self._advise(code, result)
         return code
 
     def _code(self, state: State, result: Result) -> Exit:
         if self.left:
             return Exit.LEFT
+        if isinstance(state.phase, Idle) and not result.unresolved:
+            return Exit.COMPLETED
         return Exit.UNRESOLVED if self._waits else exit_of(result, type(state.phase))
 
     def _advise(self, code: Exit, result: Result) -> None:

@@ -5,9 +5,13 @@ from __future__ import annotations
 import json
 import re
 
+import anyio
 import pytest
 
+from agentcore import Config
+from agentcore.codec import Header, encode_header
 from interpreters.cli.exits import Exit
+from interpreters.stores import FileStore
 from tests.cli.replies import say, writes
 from tests.models.byteserver import Answer, chunk, events, serving
 
@@ -226,6 +230,17 @@ def test_a_session_that_has_nothing_to_do_is_shown_as_it_ended(cli):
     cli("run", "first", "--id", "s", *script)
     ran = cli("resume", "s", *script)
     assert (ran.code, ran.out) == (Exit.COMPLETED, "one\n")
+
+
+def test_a_session_in_which_nothing_was_said_yet_says_so(cli):
+    async def begin():
+        journal = await FileStore(cli.session("s").parent).create("s", encode_header(Header("s", Config(), 0)))
+        await journal.close()
+
+    anyio.run(begin)
+    ran = cli("resume", "s", *cli.script(say("one")))
+    assert (ran.code, ran.err) == (Exit.COMPLETED, "No turn is open. Say something: agentcore resume s MESSAGE\n")
+    assert cli("resume", "s", "hi", *cli.script(say("one"))).out == "one\n"
 
 
 def test_the_same_id_is_not_begun_twice(cli):
