@@ -162,14 +162,15 @@ def _happened(state: State, ending: Ending) -> str:
     refused_by = _REFUSED_BY.get(facts.get("case", ""), "a rule")
     limits = state.config.limits
     words = {
-        "cause": f": {ending.message}" if ending.message else "",
+        # The sentence brings its own full stop.
+        "cause": f": {said}" if (said := ending.message.rstrip(" .")) else "",
         "refused_by": f"{refused_by} ({ending.rule})" if ending.rule and "rule" in refused_by else refused_by,
         "loop": LOOP_TEXTS.get(ending.loop, f"it reached the bound {ending.loop or 'of a loop'}"),
         "steps": _number(limits.steps),
         "tool_calls": _number(limits.tool_calls),
         "tokens": _number(limits.tokens),
     }
-    return END_TEXTS[ending.reason].happened.format_map(words)
+    return END_TEXTS[ending.reason].happened.format_map(words).replace("?.", "?").replace("!.", "!")
 
 
 def _number(limit: int | None) -> str:

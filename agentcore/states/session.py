@@ -12,7 +12,10 @@ from agentcore.states.phases import ENDS, Idle, Phase, RunningTools, Stopping
 
 @attrs.frozen
 class Counters:
-    """What a turn has used up of its bounds; each field is named like its bound."""
+    """What a turn has used up of its bounds; each field is named like its bound.
+
+    Those that count what happened (denials, resumes, rounds in a row) include the one that went beyond the bound.
+    """
 
     tool_calls: int = 0
     """Calls started."""

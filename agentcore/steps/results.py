@@ -45,6 +45,10 @@ _CANCELLED: Mapping[EffectSeen, str] = {
 }
 
 
+NOBODY = "nobody"
+"""Who gives up where no person can be asked."""
+
+
 def describe(outcome: Outcome) -> str:
     """Say in words what became of a call."""
     match outcome:
@@ -65,8 +69,8 @@ def describe(outcome: Outcome) -> str:
         case CancelledCall(effect=effect):
             return _CANCELLED[effect]
         case _:
-            by = outcome.by
-            return f"Unknown: the effect may have happened; {by} gave up finding out. Check before doing it again."
+            who = "there was nobody to ask" if outcome.by == NOBODY else f"{outcome.by} gave up finding out"
+            return f"Unknown: the effect may have happened; {who}. Check before doing it again."
 
 
 def result_of(call: Call, settled: Settled) -> ToolResult:

@@ -154,8 +154,7 @@ def resume_unknown(state: State, call: Call, _event: SessionResumed) -> Call:
     """Ask about an unknown effect anew: who was looking is dead, and so is the order to stop."""
     unknown = call.state
     assert isinstance(unknown, EffectUnknown)
-    run = unknown.run if unknown.run.covered_at is not None else evolve(unknown.run, covered_at=state.at)
-    kept = evolve(unknown, run=run, live=False, cancel=None, rechecked=False)
+    kept = evolve(unknown, live=False, cancel=None, rechecked=False)
     if unknown.proved_absent is not None:
         return evolve(call, state=kept)
     if unknown.inquiry.resume_at is not None and not quiet(state):
