@@ -11,6 +11,7 @@ import pytest
 from interpreters.cli.demo.story import Room
 from interpreters.cli.demo.verdict import claims_of_death, claims_of_life, look
 from interpreters.cli.exits import Exit
+from tests.cli.screen import CTRL_C, at_a_terminal
 from tests.demo.processes import deeds, demo, journal, worker
 
 OUTCOMES = {"tool-succeeded", "tool-failed", "tool-lost", "effect-inspected"}
@@ -131,3 +132,24 @@ async def test_what_is_not_so_is_not_claimed(room):
     assert [claim.true for claim in claims_of_life(0, alive, lied=False)] == [True, True, True, True]
     assert [claim.true for claim in claims_of_death(-9, alive)][1] is False
     assert [claim.true for claim in claims_of_life(0, alive, lied=True)] == [True, False, False, True]
+
+
+def test_at_a_terminal_a_person_is_asked_and_their_yes_is_what_lets_it_run(tmp_path):
+    with at_a_terminal(tmp_path, "demo", "--dir", "room", NO_COLOR="1") as person:
+        person.sees("May add_line run?")
+        person.sees("or say what to do instead: ")
+        person.types("y\n")
+        assert person.waits_for_the_end() == Exit.COMPLETED
+    assert deeds(tmp_path / "room") == 1
+    (granted,) = named(journal(tmp_path / "room"), "approval-granted")
+    assert granted["by"] == "user"
+
+
+def test_ctrl_c_ends_the_demonstration_and_leaves_nothing_behind(tmp_path):
+    with at_a_terminal(tmp_path, "demo", TMPDIR=str(tmp_path), NO_COLOR="1") as person:
+        person.sees("or say what to do instead: ")
+        assert [path.name[:15] for path in tmp_path.iterdir()] == ["agentcore-demo-"]
+        person.types(CTRL_C)
+        assert person.waits_for_the_end() == Exit.LEFT
+    assert list(tmp_path.iterdir()) == []
+    assert "Traceback" not in person.seen

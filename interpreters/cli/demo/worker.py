@@ -17,7 +17,7 @@ from interpreters.agent import Agent
 from interpreters.approvals import StandingAnswer, TerminalApprover, TerminalLines
 from interpreters.cli.demo.story import SESSION, TASK, Room, story_model, story_tools
 from interpreters.cli.demo.telling import Teller
-from interpreters.cli.exits import exit_of
+from interpreters.cli.exits import Exit, exit_of
 from interpreters.engine import Hooks, Session, Subscription
 from interpreters.policy import Rule, allow, ask
 from interpreters.stores import FileStore
@@ -39,7 +39,10 @@ def main() -> int:
     parser.add_argument("--resumes", action="store_true")
     parser.add_argument("--json", dest="as_json", action="store_true")
     arguments = parser.parse_args()
-    return anyio.run(_work, arguments, Teller(as_json=arguments.as_json))
+    try:
+        return anyio.run(_work, arguments, Teller(as_json=arguments.as_json))
+    except KeyboardInterrupt:
+        return Exit.LEFT
 
 
 async def _work(arguments: Namespace, teller: Teller) -> int:
