@@ -27,7 +27,7 @@ from agentcore.messages import AssistantMessage, ToolMessage, UserMessage
 from agentcore.outstanding import outstanding
 from agentcore.states import Call, EffectUnknown, State
 from agentcore.testing.answers import ANSWERED
-from agentcore.testing.laws.orders import last_minted
+from agentcore.testing.numbers import last_minted
 from agentcore.testing.passage import all_calls
 from agentcore.testing.strategies.dice import Dice
 

@@ -23,6 +23,8 @@ TOOLS = (
     ToolContract("builds", Effect.FENCEABLE, detached=True, required=True, on_failure="block"),
     ToolContract("fetches", Effect.KEYED, detached=True, required=True),
     ToolContract("must", Effect.OPAQUE, on_failure="block"),
+    ToolContract("pays", Effect.OPAQUE, timeout_ms=2_000),
+    ToolContract("rings", Effect.OPAQUE, exclusive=True),
     ToolContract("finishes", Effect.PURE, completes=True),
 )
 """A tool of each effect, and one for each option of a contract."""

@@ -29,8 +29,10 @@ BROKEN = ('{"path":', "nothing", "[1]", '{"x":NaN}', '{"x":1,"x":2}', "")
 
 
 def roll_parts(state: State, dice: Dice) -> tuple[AssistantPart, ...]:
-    """Return what a model answers: text, calls of tools that exist or not, or something odd."""
-    return _ANSWERS[dice.weighed({"text": 6, "calls": 12, "odd": 3})](state, dice)
+    """Return what a model answers: text, calls of tools that exist or not, something odd; or nothing, over and over."""
+    used = state.turn.counters
+    stuck = used.empty_replies + used.think_only > 0
+    return _ANSWERS[dice.weighed({"text": 6, "calls": 12, "odd": 2, "nothing": 20 if stuck else 1})](state, dice)
 
 
 def _text(_state: State, _dice: Dice) -> tuple[AssistantPart, ...]:
@@ -53,9 +55,6 @@ def _call(state: State, dice: Dice, place: int) -> ToolCallPart:
 def _odd(_state: State, dice: Dice) -> tuple[AssistantPart, ...]:
     return dice.pick(
         (
-            (),
-            (ReasoningPart("Hm."),),
-            (TextPart("</think>"),),
             (MediaPart("image/png", "AAAA"),),
             (OpaquePart('{"kept":true}'),),
             (ToolCallPart("s0", "search", "{}", provider_executed=True), TextPart("Found.")),
@@ -63,10 +62,15 @@ def _odd(_state: State, dice: Dice) -> tuple[AssistantPart, ...]:
     )
 
 
+def _nothing(_state: State, dice: Dice) -> tuple[AssistantPart, ...]:
+    return dice.pick(((), (ReasoningPart("Hm."),), (TextPart("</think>"),)))
+
+
 _ANSWERS: Mapping[str, Callable[[State, Dice], tuple[AssistantPart, ...]]] = {
     "text": _text,
     "calls": _calls,
     "odd": _odd,
+    "nothing": _nothing,
 }
 
 

@@ -37,7 +37,7 @@ SESSION_ID = "session"
 ANSWERED_TRULY = (ExecuteTool, CancelTool, InspectEffect)
 """Commands whose answers claim something about an effect."""
 
-SOURCES: Mapping[str, int] = {"answer": 20, "act": 4, "stray": 6, "worker": 1, "crash": 1}
+SOURCES: Mapping[str, int] = {"answer": 20, "act": 7, "stray": 6, "worker": 1, "crash": 1}
 """How often what happens next comes from where, in parts of the whole."""
 
 _LIKELY: Mapping[type[Event], int] = {
