@@ -30,11 +30,24 @@ def lines_of(folder: Path) -> list[bytes]:
     return found
 
 
-async def until(session: Any, clock: Any, done: Any, *, step_ms: int = 1_000, tries: int = 50) -> None:
-    """Move time on until something is so; fail if it never is."""
-    for _ in range(tries):
+async def until(session: Any, clock: Any, done: Any, *, step_ms: int = 1_000, steps: int = 50) -> None:
+    """Wait until something is so; where nothing goes on any more, move time on by a step. Fail if it never is.
+
+    Threads of a store are no tasks that a loop could wait for, so the state is looked at again and again.
+    """
+    seen, still = -1, 0
+    while not done(session.state):
+        await anyio.sleep(0.002)
         await anyio.wait_all_tasks_blocked()
-        if done(session.state):
-            return
+        still = still + 1 if session.state.seq == seen else 0
+        seen = session.state.seq
+        if still < QUIET:
+            continue
+        if not steps:
+            raise AssertionError(f"it never happened: {type(session.state.phase).__name__}")
         clock.advance(step_ms)
-    raise AssertionError(f"it never happened: {type(session.state.phase).__name__}")
+        steps, still = steps - 1, 0
+
+
+QUIET = 15
+"""Looks without a new event after which nothing is taken to go on."""
