@@ -364,6 +364,24 @@ class TestScopes:
         session.lose("1.1.0")
         assert session.calls["1.1.0"] == "EffectUnknown"
 
+    def test_an_aborted_call_that_proves_absent_is_not_run_again(self):
+        session = unknown(calls=2, absent_otherwise="retry", limits=Limits(effect_retries=5))
+        session.abort(AbortScope.CALL, "1.1.0")
+        session.inspected(Finding.NOT_EXECUTED, "1.1.0", conclusive=True)
+        assert session.calls["1.1.0"] == "EffectUnknown"
+        session.succeed("1.1.1")
+        assert session.outcome("1.1.0").reason is NotExecutedReason.PROVED_ABSENT
+
+    def test_an_aborted_call_whose_earlier_attempt_proves_absent_is_not_run_again(self):
+        limits = Limits(effect_retries=5)
+        session = executing(Effect.KEYED, calls=2, absent_otherwise="retry", limits=limits)
+        session.lose("1.1.0")
+        assert session.calls["1.1.0"] == "Released"
+        session.abort(AbortScope.CALL, "1.1.0")
+        assert session.calls["1.1.0"] == "EffectUnknown"
+        session.inspected(Finding.NOT_EXECUTED, "1.1.0", conclusive=True)
+        assert session.calls["1.1.0"] == "EffectUnknown"
+
 
 @pytest.mark.req("R-019", "D-29")
 class TestAfterTheStep:

@@ -626,6 +626,13 @@ class TestEarlierAttempts:
         judged = session.tried(ToolSucceeded, **first, result="first")
         assert judged.rejection.code is RejectionCode.ALREADY_SETTLED
 
+    def test_an_earlier_read_is_stale(self):
+        session = executing(Effect.PURE)
+        first = session.execution()
+        session.lose()
+        judged = session.tried(ToolSucceeded, **first, result="late")
+        assert judged.rejection.code is RejectionCode.STALE_ATTEMPT
+
     def test_a_released_attempt_has_not_started_so_its_success_is_foreign(self):
         session = Session(tool())
         session.propose("write")
@@ -666,8 +673,10 @@ class TestWhatIsKnownOfARunningAttempt:
         session.abort()
         session.started(handle="pid 7")
         assert session.calls == {"1.1.0": "CancellationRequested"}
+        assert session.call().state.transition.because is Because.TOOL_STARTED
         session.fire("grace/1.1.0")
         session.give(ToolProgressed, call_id="1.1.0", epoch=0, attempt=1, observation="half")
+        assert session.call().state.transition.because is Because.TOOL_PROGRESSED
         assert session.calls == {"1.1.0": "EffectUnknown"}
         assert session.call().state.run.observation == "half"
 

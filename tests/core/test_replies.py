@@ -249,6 +249,11 @@ class TestWhatIsKept:
         assert session.state.usage == Usage(100, 20, 60, 5, 8, 700)
         assert session.state.turn.context_tokens == 120
 
+    def test_a_context_without_stated_output_is_its_input(self):
+        session = asked()
+        session.reply("Done.", usage=Usage(100))
+        assert session.state.turn.context_tokens == 100
+
     def test_a_reply_wants_a_checkpoint(self):
         session = asked()
         session.reply(call("read"))

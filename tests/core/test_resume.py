@@ -280,6 +280,14 @@ class TestTheBound:
         assert ("resumes", "1") in session.ending.evidence
         assert asked(session) is Inspector.PERSON
 
+    def test_counts_a_request_that_was_being_stopped(self):
+        session = Session(limits=Limits(resumes=0))
+        session.prompt()
+        session.abort()
+        session.resume()
+        assert ("resumes", "1") in session.ending.evidence
+        assert session.stop is StopReason.USER_ABORT
+
     def test_quiet_is_lifted_for_one_call_by_asking_for_a_look(self):
         session = executing(calls=2, limits=Limits(resumes=0))
         session.resume()

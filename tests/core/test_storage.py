@@ -6,7 +6,7 @@ import pytest
 
 from agentcore import Effect, Limits, Verdict
 from agentcore.commands import PersistCheckpoint, StartTimer
-from agentcore.events import CheckpointFailed, CheckpointWritten, TimerFired
+from agentcore.events import CheckpointFailed, CheckpointWritten, Finding, TimerFired
 from agentcore.messages import NotExecuted, NotExecutedReason, Succeeded
 from agentcore.rejections import RejectionCode
 from agentcore.states import (
@@ -46,6 +46,14 @@ class TestWhenOneIsWanted:
             session.all_saved()
             happen()
             assert session.commands[0] == f"persist-checkpoint {session.state.seq}"
+
+    def test_but_not_for_what_is_merely_looked_into(self):
+        session = executing()
+        session.lose()
+        session.all_saved()
+        session.inspected(Finding.UNAVAILABLE)
+        session.fire("inquiry/1.1.0")
+        assert not [name for name in session.waits if name.startswith("persist")]
 
     def test_one_at_a_time_for_the_newest_event_and_its_answer_brings_the_next(self):
         session = executing(Effect.PURE, calls=3)

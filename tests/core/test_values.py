@@ -75,6 +75,8 @@ class TestHistory:
         assert list(one_by_one) == list(at_once) == messages
         assert len(one_by_one) == len(at_once) == count
         assert [at_once[place] for place in range(count)] == messages
+        assert one_by_one == at_once
+        assert len(at_once.tail) < CHUNK
 
     def test_leaves_its_former_self_as_it_was(self):
         before = History().append(*(said(number) for number in range(CHUNK - 1)))
