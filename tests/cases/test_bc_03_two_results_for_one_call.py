@@ -12,9 +12,9 @@ import pytest
 from agentcore import Effect, Verdict, reduce
 from agentcore.codec import decode_rejection
 from agentcore.events import ToolCancelled, ToolFailed, ToolLost, ToolSucceeded
-from agentcore.messages import EffectSeen, Succeeded, digest
+from agentcore.messages import EffectSeen, Succeeded, ToolMessage, digest, find_result
 from agentcore.rejections import Blame, RejectionCode
-from agentcore.states import Because, Settled
+from agentcore.states import AwaitingModel, Because, Completed, Settled
 from agentcore.steps.calls.moves import settle
 from interpreters import Agent, MemoryStore
 from interpreters.scripted import Ask, Say, ScriptedGate, ScriptedModel
@@ -97,10 +97,24 @@ def settle_again(state, known, event):
     return settle(known, Succeeded(event.result), Because.TOOL_SUCCEEDED)
 
 
+def append_again(state, event):
+    """The row as it was: the other path appends its own block, whoever has answered."""
+    first = find_result(state.history, event.call_id)
+    second = ToolMessage(state.request_id, (attrs.evolve(first, content=event.result),))
+    return attrs.evolve(state, history=state.history.append(second))
+
+
+TWIN = broken(
+    instead(Settled, ToolSucceeded, settle_again),
+    instead(AwaitingModel, ToolSucceeded, append_again),
+    instead(Completed, ToolSucceeded, append_again),
+)
+
+
 @pytest.mark.parametrize("moment", [batch_open, requested, completed])
 @pytest.mark.parametrize("second", ["the same", "another result"])
 def test_believing_the_second_outcome_is_found_out(moment, second):
-    fails(check, moment, second, reducer=broken(instead(Settled, ToolSucceeded, settle_again)))
+    fails(check, moment, second, reducer=TWIN)
 
 
 @pytest.mark.parametrize("moment", MOMENTS)
@@ -161,5 +175,5 @@ async def test_two_executors_that_both_deliver_leave_one_result(second):
 
 @pytest.mark.anyio
 async def test_an_engine_that_believes_the_second_executor_is_found_out(monkeypatch):
-    monkeypatch.setattr("interpreters.engine.engine.reduce", broken(instead(Settled, ToolSucceeded, settle_again)))
+    monkeypatch.setattr("interpreters.engine.engine.reduce", TWIN)
     await fails_async(check_race, "out-B")

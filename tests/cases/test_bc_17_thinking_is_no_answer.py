@@ -13,7 +13,7 @@ import pytest
 from agentcore import reduce
 from agentcore.commands import RequestModel
 from agentcore.events import ModelReplied
-from agentcore.messages import FinishReason, ReasoningPart, TextPart
+from agentcore.messages import FinishReason, ReasoningPart, TextPart, ToolCallPart
 from agentcore.projections import explain_end
 from agentcore.states import AwaitingModel, Because, Completed, Failed, RunningTools, StopReason
 from agentcore.steps import decide, reply
@@ -100,6 +100,8 @@ def test_counting_thinking_as_content_is_found_out():
 
 def test_accepting_whatever_comes_is_found_out():
     def accepted(state, event):
+        if any(isinstance(part, ToolCallPart) for part in event.parts):
+            return reply.judge_reply(state, event)
         return decide.complete(state, decide.Ending(StopReason.FINAL_ANSWER))
 
     twin = broken(instead(AwaitingModel, ModelReplied, accepted, to=(RunningTools,)))
