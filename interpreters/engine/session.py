@@ -274,7 +274,7 @@ def _sent(message_id: str, receipt: Receipt) -> Sent:
 def _parts(words: Words) -> tuple[UserPart, ...]:
     if isinstance(words, str):
         return (TextPart(clean_text(words)),) if words else ()
-    return tuple(attrs.evolve(part, text=clean_text(part.text)) if isinstance(part, TextPart) else part for part in words)
+    return tuple(words)
 
 
 def _mint() -> str:

@@ -3,7 +3,7 @@
 A denial is the result of the one call it is about. The message stands as the model wrote it, every call has its answer
 in source order, and a denial that ends the turn says so in the results of the others.
 
-Questions are asked one after the other, in source order (docs/decisions/0121): an answer that comes before its question
+Questions are asked one after the other, in source order (docs/decisions/0106): an answer that comes before its question
 is refused and leaves the question to come untouched.
 """
 

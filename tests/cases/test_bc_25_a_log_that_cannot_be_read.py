@@ -1,7 +1,7 @@
 """BC-25: a very large log could not be read; that was told as "not found", and the user silently got an empty session.
 
 Each way of not reading a session is an error of its own that names it. None of them creates, appends or renames
-anything: a new session begins only where somebody creates one. How much memory a load takes: docs/decisions/0128.
+anything: a new session begins only where somebody creates one. How much memory a load takes: docs/decisions/0121.
 """
 
 from __future__ import annotations

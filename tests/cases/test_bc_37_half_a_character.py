@@ -187,10 +187,14 @@ async def test_a_reader_that_refuses_an_old_line_is_found_out(tmp_path):
 async def test_what_a_host_hands_over_is_cleaned_or_refused_and_the_session_goes_on():
     model = ScriptedModel([Say("one"), Say("two")])
     async with Agent(model=model).open("s", create=True) as session:
-        await session.send([TextPart(f"abc{LONE}")])
+        await session.send(f"abc{LONE}")
         await session.wait()
-        with pytest.raises(EncodeError, match="half a surrogate pair"):
-            await session.import_history([UserMessage("m", MessageSource.PROMPT, (TextPart(LONE),))])
+        for hand_over in (
+            lambda: session.send([TextPart(f"abc{LONE}")]),
+            lambda: session.import_history([UserMessage("m", MessageSource.PROMPT, (TextPart(LONE),))]),
+        ):
+            with pytest.raises(EncodeError, match="half a surrogate pair"):
+                await hand_over()
         await session.send(f"def{LONE}")
         assert (await session.wait()).text == "two"
         said = [message.parts[0].text for message in session.state.history]
