@@ -171,7 +171,7 @@ def _of_the_request() -> Iterator[Exploration]:
         yield _feature(f"zero-{bound}", (CALL, (ANSWER,)), limits=zero, budget={"model-failure": 1, "steering": 1})
     yield _feature("one-step", (CALL,), limits=_limited(steps=1))
     yield _feature("few-tokens", (CALL,), limits=_limited(tokens=20), budget={"model-failure": 1})
-    timed = {"timer": 1, "approval": 1, "crash": 1}
+    timed = {"timer": 1, "approval": 1}
     yield _feature("turn-timed", (CALL, (ANSWER,)), limits=_limited(turn_ms=10_000, approval_ms=1_000), budget=timed)
     yield _feature("retry-timed", limits=_limited(turn_ms=100), budget={"model-failure": 1, "overflow": 1, "timer": 1})
 

@@ -64,10 +64,10 @@ FIELDS: Mapping[type[Any], str] = {
     "heard counted aborted reviewed_in registered proposed",
     Tries: "reviews questions executions cancels inspections inspections_used asks_used retries_used observations_used "
     "changes_used",
-    Run: "epoch attempt seq released_at due_at covered_at started handle observation",
+    Run: "epoch attempt seq released_at due_at covered_at started resumed handle observation",
     Cancel: "attempt grace_at",
     Inquiry: "by attempt resume_at ordered_at",
-    EffectUnknown: "transition run inquiry live cancel resumed proved_absent rechecked reports",
+    EffectUnknown: "transition run inquiry live cancel proved_absent rechecked reports",
     AwaitingApproval: "transition due_at rule reason",
     CancellationRequested: "transition run cancel",
     Executing: "transition run",
@@ -275,7 +275,7 @@ class Normaliser:
 
     def _run(self, run: Run, call: Call, epoch: int, now: int) -> Key:
         attempt = call.tries.executions - run.attempt
-        seen = (run.started, run.handle, run.observation)
+        seen = (run.started, run.resumed, run.handle, run.observation)
         return (epoch - run.epoch, attempt, self._due(run.due_at, now), self._late(call, now, run), *seen)
 
     def _late(self, call: Call, at: int, run: Run) -> int | None:

@@ -7,24 +7,24 @@ and turn that are over. What really happened on a path is repeated by whoever kn
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import attrs
 
 from agentcore import events
-from agentcore.commands import TAGS, Command
+from agentcore.commands import TAGS, Command, ExecuteTool, InspectEffect, RequestModel
 from agentcore.events import EVENTS, Event
 from agentcore.messages import EffectSeen, TextPart, ToolMessage
 from agentcore.states import State
-from agentcore.testing.answers import ANSWERED, failing
+from agentcore.testing.answers import ANSWERED, failing, names
 from agentcore.testing.numbers import last_minted
 from agentcore.testing.passage import all_calls, find_call
 
 FOREIGN_CALL, FOREIGN_REQUEST = "99.1.0", "99.1"
 """Ids that no session here ever minted."""
 
-_REQUIRED: dict[str, Any] = {
+_REQUIRED: Mapping[str, Any] = {
     "message_id": "nobody",
     "parts": (),
     "act_id": "",
@@ -95,16 +95,32 @@ def foreign_events(state: State) -> Iterator[Event]:
 def late_events(state: State, outstanding: tuple[Command, ...]) -> Iterator[Event]:
     """Yield answers to what is outstanding that name another attempt, epoch, step or turn than the one that is awaited."""
     for command in outstanding:
-        event: Any = failing(command, state.at)
-        if event is None or not hasattr(event, "epoch"):
-            continue
-        yield attrs.evolve(event, attempt=event.attempt - 1)
-        yield attrs.evolve(event, attempt=event.attempt + 1)
-        yield attrs.evolve(event, epoch=event.epoch - 1)
-        if hasattr(event, "request_id"):
-            turn, step = state.turn.number, state.turn.step
-            yield attrs.evolve(event, request_id=f"{turn}.{step - 1}")
-            yield attrs.evolve(event, request_id=f"{turn - 1}.{step}")
+        for event in _answers_to(command, state.at):
+            yield attrs.evolve(event, attempt=event.attempt - 1)
+            yield attrs.evolve(event, attempt=event.attempt + 1)
+            yield attrs.evolve(event, epoch=event.epoch - 1)
+            if hasattr(event, "request_id"):
+                turn, step = state.turn.number, state.turn.step
+                yield attrs.evolve(event, request_id=f"{turn}.{step - 1}")
+                yield attrs.evolve(event, request_id=f"{turn - 1}.{step}")
+
+
+def _answers_to(command: Command, at: int) -> Iterator[Any]:
+    """Yield the failure of a command, and its success where that is what matters most."""
+    event = failing(command, at)
+    if event is not None and hasattr(event, "epoch"):
+        yield event
+    success = _SUCCESSES.get(type(command))
+    if success is not None:
+        yield an_event(success, at, **{name: held for name, held in names(command, at).items() if name != "at"})
+
+
+_SUCCESSES: Mapping[type[Command], type[Event]] = {
+    ExecuteTool: events.ToolSucceeded,
+    InspectEffect: events.EffectInspected,
+    RequestModel: events.ModelReplied,
+}
+"""What would be taken for the end of the matter if it were believed."""
 
 
 def own_events(state: State) -> Iterator[Event]:
@@ -117,15 +133,15 @@ def own_events(state: State) -> Iterator[Event]:
     written = next((message for message in reversed(state.history.tail) if isinstance(message, ToolMessage)), None)
     subjects += [result.call_id for result in written.results] if written is not None else []
     for kind in EVENTS:
-        names = {field.name for field in attrs.fields(kind)}
+        fields = {field.name for field in attrs.fields(kind)}
         if kind is events.SessionResumed:
             continue
-        if "call_id" in names:
-            yield from (an_event(kind, state.at, **_named(state, kind, names, each)) for each in dict.fromkeys(subjects))
-        elif "request_id" in names:
-            said = {"request_id": state.request_id, **_named(state, kind, names - {"call_id"}, state.request_id)}
+        if "call_id" in fields:
+            yield from (an_event(kind, state.at, **_named(state, kind, fields, each)) for each in dict.fromkeys(subjects))
+        elif "request_id" in fields:
+            said = {"request_id": state.request_id, **_named(state, kind, fields, state.request_id)}
             yield an_event(kind, state.at, **said)
-        elif "seq" in names:
+        elif "seq" in fields:
             number = state.storage.attempt
             yield an_event(kind, state.at, seq=max(state.seq - 1, 0), epoch=state.epoch, attempt=number)
         elif kind is events.ConfigChanged:
@@ -136,10 +152,10 @@ def own_events(state: State) -> Iterator[Event]:
     yield events.PromptSubmitted(at=state.at, message_id="again", parts=(TextPart("And?"),))
 
 
-def _named(state: State, kind: type[Event], names: set[str], subject: str) -> dict[str, Any]:
+def _named(state: State, kind: type[Event], fields: set[str], subject: str) -> dict[str, Any]:
     """Return the fields by which an event names a subject and the number that was minted last for it."""
-    said: dict[str, Any] = {"call_id": subject} if "call_id" in names else {}
-    if "attempt" not in names:
+    said: dict[str, Any] = {"call_id": subject} if "call_id" in fields else {}
+    if "attempt" not in fields:
         return said
     call = find_call(state, subject)
     run = call.run if call is not None else None

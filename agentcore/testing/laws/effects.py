@@ -243,8 +243,9 @@ def a_started_effect_is_in_one_place(passage: Passage) -> str | None:
         found = entry or own
         if found is None and call.call_id not in written and not call.registered:
             return f"{call.call_id} was started and is nowhere"
-        if found is not None and not isinstance(found.state, (*RUNNING, Settled)) and not _is_retried(call, found):
-            return f"{call.call_id} was started and is {type(found.state).__name__}"
+        same = found is not None and (isinstance(found.state, Settled) or _run_id(found) == _run_id(call))
+        if found is not None and not same and not _is_retried(call, found):
+            return f"attempt {_run_id(call)} of {call.call_id} was started, and {type(found.state).__name__} forgets it"
     return None
 
 
@@ -252,7 +253,11 @@ def _started(state: State) -> Iterator[Call]:
     return (call for call in all_calls(state) if call.run is not None)
 
 
+def _run_id(call: Call) -> tuple[int, int] | None:
+    return call.run.id if call.run is not None else None
+
+
 def _is_retried(old: Call, new: Call) -> bool:
-    """Say whether the attempt that was under way is kept as voided, unproved or harmless behind a call to run again."""
+    """Say whether the attempt that was under way is kept as voided, unproved or harmless behind another one."""
     runs = {run.id for run in (*new.voided, *new.unproved)}
-    return new.contract.pure or (old.run is not None and old.run.id in runs)
+    return new.contract.pure or _run_id(old) in runs

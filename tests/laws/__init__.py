@@ -1,0 +1,1 @@
+"""Tests of the laws, and of the search that checks them."""
