@@ -12,6 +12,8 @@ from agentcore.commands import RequestModel
 from agentcore.messages import AssistantMessage, ToolMessage, ToolResult
 from agentcore.projections import request_messages
 from agentcore.states import State
+from agentcore.testing.laws import LAWS
+from agentcore.testing.passage import Passage
 from interpreters import FileStore
 from interpreters.engine import read_state
 from interpreters.support.ports_store import Loaded
@@ -53,6 +55,24 @@ def check_journal(world: World) -> State:
     assert anyio.run(read_state, FileStore(world.store), SESSION) == state
     assert hashlib.sha256(encoded).hexdigest() == world.said()["state"]
     return state
+
+
+def check_laws(world: World) -> None:
+    """Hold every law that looks at events, alone or with a memory, against what really happened."""
+    loaded = load(world)
+    header = decode_header(loaded.header)
+    state = start(header.session_id, header.config, header.at).state
+    memories = {law.name: law.monitor.start for law in LAWS.values() if law.monitor}
+    for seq, payload in loaded.events:
+        event = decode_event(payload)
+        reduction = reduce(state, event)
+        passage = Passage(state, event, reduction)
+        for law in LAWS.values():
+            problem = law.transition(passage) if law.transition else None
+            if law.monitor and not problem:
+                memories[law.name], problem = law.monitor.step(memories[law.name], passage)
+            assert problem is None, f"event {seq} breaks {law.name}: {problem}"
+        state = reduction.state
 
 
 def check_ledger(messages: tuple) -> None:

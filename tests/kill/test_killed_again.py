@@ -7,6 +7,8 @@ from itertools import product
 import attrs
 import pytest
 
+from tests.kill.evidence import check_laws
+
 KINDS = ("pair", "opaque")
 
 
@@ -16,7 +18,10 @@ def patient(runs, kind):
 
 
 def kill_twice(runs, first: str, seconds) -> int:
-    """Kill a run at its first point, then what goes on from there at each of the others; how many were killed twice."""
+    """Kill a run at its first point, then what goes on from there at each of the others; how many were killed twice.
+
+    The laws of the core, which are searched for in a simulated world, are held against each real journal too.
+    """
     begun = runs.world()
     assert runs.run(begun, first)
 
@@ -26,6 +31,7 @@ def kill_twice(runs, first: str, seconds) -> int:
         if killed:
             runs.run(world)
         runs.check(world)
+        check_laws(world)
         world.remove()
         return killed
 
@@ -67,6 +73,7 @@ def test_killed_three_times_in_the_middle_of_the_same_deed(runs):
             runs.run(world, moment)
         runs.run(world)
         runs.check(world)
+        check_laws(world)
         world.remove()
 
     runs.servers.each(kill_thrice, product(moments, repeat=3))
