@@ -171,7 +171,7 @@ def answer(text: str) -> Answer:
 
 @pytest.mark.req("R-080")
 def test_the_key_is_sent_and_stands_nowhere_on_the_disk(cli, monkeypatch):
-    secret = "sk-not-a-real-one-0123456789"
+    secret = "hunter-two-and-a-half"
     monkeypatch.setenv("OPENAI_API_KEY", secret)
     (cli.place / "leak.txt").write_text(f"the key is {secret}", encoding="utf-8")
     call = {"index": 0, "id": "c", "function": {"name": "read_file", "arguments": '{"path":"leak.txt"}'}}
