@@ -44,7 +44,9 @@ from agentcore.table import TABLES, Kind, Row, Tables
 from agentcore.testing.core import Core
 
 
-def twin(step: Callable[..., Any] | None, *places: tuple[type, type], instead_of: Callable[..., Any] | None = None) -> Core:
+def twin(
+    step: Callable[..., Any] | None, *places: tuple[type, type], instead_of: Callable[..., Any] | None = None
+) -> Core:
     """Return a core in which the rows of some places have another step, or are gone where there is none."""
 
     def changed(row: Row) -> tuple[Row, ...]:
@@ -70,7 +72,8 @@ def _never_the_same() -> Core:
 
 
 def _starts_again(state, call, event):
-    return evolve(call, state=evolve(call.state, run=evolve(call.run, handle=event.handle), transition=base.why(Because.TOOL_STARTED)))
+    run = evolve(call.run, handle=event.handle)
+    return evolve(call, state=evolve(call.state, run=run, transition=base.why(Because.TOOL_STARTED)))
 
 
 def _forgets_timers(state, event):
@@ -87,7 +90,9 @@ def _waits_after_the_end(state):
 def _starts_at_once(state, call, event):
     released = stops.release(state, call, event)
     run = getattr(released.state, "run", None)
-    return evolve(released, state=Executing(base.why(Because.RELEASED), run)) if isinstance(released.state, Released) else released
+    if not isinstance(released.state, Released):
+        return released
+    return evolve(released, state=Executing(base.why(Because.RELEASED), run))
 
 
 def _believes_at_once(state, call, event):
@@ -194,7 +199,10 @@ TWINS: dict[str, tuple[Core, str]] = {
     "L11": (twin(_loses_results, (RunningTools, Advance), instead_of=decide.close_batch), f"{FENCEABLE}+crash"),
     "L12": (twin(_takes_cut_calls, (AwaitingModel, events.ModelReplied)), f"{FENCEABLE}+writes+steering+truncation"),
     "L13": (twin(_takes_any_attempt, (Executing, events.ToolSucceeded)), f"{FENCEABLE}+crash"),
-    "L14": (twin(_drops_steering, *((phase, events.SteeringQueued) for phase in PHASES)), f"{FENCEABLE}+writes+steering+abort"),
+    "L14": (
+        twin(_drops_steering, *((phase, events.SteeringQueued) for phase in PHASES)),
+        f"{FENCEABLE}+writes+steering+abort",
+    ),
     "L15": (twin(_retries_for_ever, (AwaitingModel, events.ModelFailed)), f"{FENCEABLE}+writes+steering+model-failure"),
     "L16": (twin(_counts_twice, (AwaitingModel, events.ModelFailed)), f"{FENCEABLE}+writes+steering+model-failure"),
     "L17": (twin(_never_due, (AwaitingRetry, events.TimerFired)), f"{FENCEABLE}+writes+steering+model-failure"),

@@ -1,0 +1,102 @@
+"""Everything that can happen within the shipped bounds, judged by all laws."""
+
+from __future__ import annotations
+
+import attrs
+import pytest
+
+from agentcore.policy import Effect
+from agentcore.testing.explorations import FAULTS, kinds, shipped, together, with_faults
+from agentcore.testing.explore import explore, explore_all
+from agentcore.testing.laws import LAWS
+from agentcore.testing.normalise import FIELDS
+from agentcore.testing.passage import Passage
+from agentcore.testing.scenario import render, scenario_of
+from agentcore.testing.search import Search
+
+
+def told(result) -> str:
+    """Every broken law as a scenario file."""
+    return "\n".join(render(scenario_of(broken, report.config)) for report, broken in result.broken)
+
+
+@pytest.mark.slow
+@pytest.mark.req("R-205", "R-206", "R-207", "R-208", "R-209", "R-210", "R-211", "R-213", "R-214", "R-222", "D-12")
+def test_no_law_is_broken_and_everything_is_reached(record_property):
+    result = explore_all(shipped())
+    record_property("transitions", sum(report.transitions for report in result.reports))
+    assert told(result) == ""
+    assert [report.name for report in result.reports if report.capped] == []
+    assert result.unreached == {}
+
+
+@pytest.mark.deep
+def test_no_three_faults_break_a_law_on_one_unsafe_call():
+    result = explore_all(together(3, Effect.FENCEABLE, "writes"))
+    assert told(result) == ""
+    assert result.complete
+
+
+def test_the_shipped_explorations_hold_every_pair_of_faults_and_each_alone():
+    names = {exploration.name for exploration in shipped()}
+    assert len(names) == len(shipped())
+    for first in FAULTS:
+        for second in FAULTS:
+            pair = (first, second) if list(FAULTS).index(first) < list(FAULTS).index(second) else (second, first)
+            if first != second and "second-crash" not in pair:
+                assert "+".join(("fenceable", "writes", *pair)) in names
+        if first != "second-crash":
+            assert {f"fenceable+writes+reads+{first}", f"fenceable+writes+writes+{first}"} <= names
+    assert "fenceable+writes+crash+second-crash" in names
+    assert {each.config.tools[0].effect for each in kinds()} == set(Effect) - {Effect.PURE}
+
+
+SMALLEST = [with_faults(("approval",), ("writes",), Effect.FENCEABLE), with_faults((), ("writes",), Effect.OPAQUE)]
+
+
+class Noting(Search):
+    """A search that notes what it has seen: phase, call states, what became of which event."""
+
+    def __init__(self, *given, **options):
+        super().__init__(*given, **options)
+        self.seen = set()
+
+    def _judge(self, place, step, passage: Passage, judgement, world):
+        calls = tuple(type(call.state).__name__ for pair in passage.moved for call in pair[1:] if call is not None)
+        phase = type(passage.after.phase).__name__
+        self.seen.add((phase, calls, type(passage.event).__name__, judgement.verdict.value, judgement.reason))
+        return super()._judge(place, step, passage, judgement, world)
+
+
+@pytest.mark.parametrize("exploration", SMALLEST, ids=lambda each: each.name)
+def test_merging_hides_nothing(exploration):
+    merged, apart = Noting(exploration), Noting(exploration, merge=False, cap=100_000)
+    first, second = merged.run(), apart.run()
+    assert not first.broken
+    assert not second.broken
+    assert not second.capped
+    assert second.places > first.places
+    assert merged.seen == apart.seen
+
+
+def test_a_field_that_nobody_thought_about_splits_nothing_unseen():
+    for kind, names in FIELDS.items():
+        assert {field.name for field in attrs.fields(kind)} == set(names.split()), kind.__name__
+
+
+def test_a_search_that_is_cut_short_says_so():
+    report = explore(SMALLEST[0], cap=5)
+    assert report.capped
+    assert report.to_json()["capped"] is True
+
+
+def test_an_option_that_does_not_exist_is_refused():
+    with pytest.raises(ValueError, match="no such option: flood"):
+        attrs.evolve(SMALLEST[0], budget={"flood": 1})
+
+
+def test_a_report_tells_progress_and_numbers():
+    calls = []
+    report = explore(SMALLEST[0], laws={"L1": LAWS["L1"]}, progress=lambda *numbers: calls.append(numbers))
+    assert calls
+    assert report.to_json()["states"] == report.states > 10
