@@ -18,7 +18,7 @@ from agentcore.testing.report import Broken, Report, unreached
 from agentcore.testing.script import Exploration
 from agentcore.testing.search import CAP, Memory, Search
 
-CHUNKS_A_JOB = 8
+CHUNKS_A_JOB = 20
 """Portions each processor gets: few enough to share what was checked, enough to end together."""
 
 
@@ -33,8 +33,8 @@ def explore(
 ) -> Report:
     """Run one exploration to its end, to the first broken law, or to ``cap`` places.
 
-    ``progress(places, waiting)`` is called now and then. Without ``merge`` every way is followed apart, which only small
-    explorations can afford.
+    ``progress(places, waiting)`` is called now and then. Without ``merge`` every way is followed apart, which only
+    small explorations can afford.
     """
     return Search(exploration, core, laws, merge=merge, cap=cap).run(progress)
 
@@ -90,7 +90,9 @@ def explore_all(
 
     if jobs == 1:
         memory = Memory()
-        take(Search(script, laws={name: LAWS[name] for name in laws}, cap=cap, memory=memory).run() for script in scripts)
+        take(
+            Search(script, laws={name: LAWS[name] for name in laws}, cap=cap, memory=memory).run() for script in scripts
+        )
     else:
         with multiprocessing.get_context("spawn").Pool(jobs) as pool:
             for reports in pool.imap_unordered(_run_portion, [portion for portion in portions if portion[0]]):
@@ -100,7 +102,7 @@ def explore_all(
 
 
 def _run_portion(portion: tuple[tuple[Exploration, ...], tuple[str, ...], int]) -> list[Report]:
-    """Run some explorations one after the other; what was checked of a state in one is not checked again in the next."""
+    """Run some explorations one after the other; what was checked of a state in one is not checked again."""
     scripts, names, cap = portion
     memory, laws = Memory(), {name: LAWS[name] for name in names}
     return [Search(script, laws=laws, cap=cap, memory=memory).run() for script in scripts]

@@ -1,9 +1,10 @@
 """Exhaustive search of everything that can happen within the bounds of an exploration.
 
-A *place* is a state, a world, what is left of the options, what the monitors remember, and, while the process may still
-crash, what may survive. Places are visited in the order of their distance from the start, so the first way to break a law
-is a shortest one. From each place every move of the world, the users and the workers is made; every law looks at every
-one. In each new state the laws about states are checked, and events are tried that must change nothing.
+A *place* is a state, a world, what is left of the options, what the monitors remember, and, while the process may
+still crash, what may survive. Places are visited in the order of their distance from the start, so the first way to
+break a law is a shortest one. From each place every move of the world, the users and the workers is made; every law
+looks at every one. In each new state the laws about states are checked, and events are tried that must change
+nothing.
 """
 
 from __future__ import annotations
@@ -137,7 +138,7 @@ class Search:
         self._waiting: deque[Place] = deque()
 
     def run(self, progress: Callable[[int, int], None] | None = None) -> Report:
-        """Search until everything was seen, a law is broken, or the cap is reached; ``progress(places, waiting)`` is told."""
+        """Search until all was seen, a law is broken, or the cap is reached; tell ``progress(places, waiting)``."""
         began = time.process_time()
         self._begin()
         while self._waiting and len(self._ways) < self.cap:
@@ -237,17 +238,15 @@ class Search:
         if passage.after is place.state and world == place.world:
             return
         left = _spent(place.left, move.costs) if passage.verdict == "accepted" else place.left
-        self._go(place, step, move.source, passage, world, left)
+        self._go(place, step, move.source, passage, world=world, left=left)
 
-    def _pass(
-        self, before: State, event: Event, outstanding: tuple[Command, ...] | None
-    ) -> tuple[Passage, Judgement]:
+    def _pass(self, before: State, event: Event, outstanding: tuple[Command, ...] | None) -> tuple[Passage, Judgement]:
         self.transitions += 1
         judgement = self.core.examine(before, event)
         return Passage(before, event, judgement.reduction, self.core, outstanding), judgement
 
     def _go(
-        self, place: Place, step: Step, source: Source, passage: Passage, world: World, left: Mapping[str, int]
+        self, place: Place, step: Step, source: Source, passage: Passage, *, world: World, left: Mapping[str, int]
     ) -> None:
         """Arrive behind an event that was accepted, or that at least changed the world."""
         values, journal, kept, state = place.values, place.journal, place.kept, passage.after
@@ -309,7 +308,7 @@ class Search:
                 for option in options:
                     left = _spent(left, option)
                 resumed = attrs.evolve(place, values=values, journal=kept.journal, kept=())
-                self._go(resumed, step, Source.CRASH, passage, world, left)
+                self._go(resumed, step, Source.CRASH, passage, world=world, left=left)
 
     def _judge(self, place: Place, step: Step, passage: Passage, judgement: Judgement, world: World | None) -> bool:
         """Let every law look at an event; say whether none objects."""
@@ -343,7 +342,7 @@ class Search:
             self._probe(place, event, repeated=False)
 
     def _probe(self, place: Place, event: Event, *, repeated: bool) -> None:
-        """Try an event that nobody honest would send here; the world knows nothing of it, so only the laws of one event look."""
+        """Try an event that nobody honest would send; the world knows nothing of it, so the laws of one event look."""
         passage, judgement = self._pass(place.state, event, place.outstanding)
         if not self._judge(place, Step(event), passage, judgement, None):
             return
@@ -358,10 +357,10 @@ class Search:
 
     def _break(self, law: str, problem: str, place: int, step: Step | None) -> None:
         if law not in self.broken:
-            way = (*self._way(place), *((step,) if step is not None else ()))
+            way = (*self.way(place), *((step,) if step is not None else ()))
             self.broken[law] = Broken(law, problem, way)
 
-    def _way(self, place: int) -> tuple[Step, ...]:
+    def way(self, place: int) -> tuple[Step, ...]:
         """Return the steps from the start to a place."""
         steps: list[Step] = []
         while place > 0:
