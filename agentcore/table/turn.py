@@ -165,6 +165,9 @@ TURN_TABLE = table(
     # What happens by itself
     before(BUSY, timers.time_is_up, to=(Stopping,), because=Because.TIME_IS_UP),
     before(STILL, timers.time_is_up, to=(Saving,), because=Because.TIME_IS_UP),
+    # An abort and a resume come before time; what they leave at work is looked at here.
+    *(move(phase, timers.time_is_up, to=(Stopping,), because=Because.TIME_IS_UP) for phase in BUSY),
+    *(move(phase, timers.time_is_up, to=(Saving,), because=Because.TIME_IS_UP) for phase in STILL),
     *(move(phase, decide.blocked_by_task, to=(Stopping,), because=Because.TASK_BLOCKS) for phase in BUSY),
     *(move(phase, decide.blocked_by_task, to=(Saving,), because=Because.TASK_BLOCKS) for phase in STILL),
     move(Preparing, begin.order_preparation, to=(Preparing,), because=Because.PREPARATION_ORDERED),

@@ -1,12 +1,13 @@
 """What happens without having been asked for: acts of users and hosts, paused workers, crashes.
 
-``ACTS`` has one line for each option that is an act. An act is offered only where it could be accepted; that it is refused
-everywhere else is what the matrix and the probes show.
+``ACTS`` has one line for each option that is an act. An act is offered only where it could be accepted; that it is
+refused everywhere else is what the matrix and the probes show.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 import attrs
 
@@ -102,7 +103,9 @@ def person(scene: Scene) -> Iterator[Event]:
     for call in all_calls(scene.state):
         if isinstance(call.state, EffectUnknown) or call.registered:
             for resolution in Resolution:
-                yield events.EffectResolved(at=scene.world.now, call_id=call.call_id, resolution=resolution, result="seen")
+                yield events.EffectResolved(
+                    at=scene.world.now, call_id=call.call_id, resolution=resolution, result="seen"
+                )
             yield events.EffectResolved(
                 at=scene.world.now, call_id=call.call_id, resolution=Resolution.NOT_EXECUTED, retry=True
             )
@@ -196,7 +199,12 @@ def workers(scene: Scene) -> Iterator[Move]:
     for attempt in orphans(world, scene.outstanding):
         if not matters(world, state, attempt):
             continue
-        own = {"at": world.now, "call_id": attempt.call_id, "epoch": attempt.epoch, "attempt": attempt.attempt}
+        own: dict[str, Any] = {
+            "at": world.now,
+            "call_id": attempt.call_id,
+            "epoch": attempt.epoch,
+            "attempt": attempt.attempt,
+        }
         if attempt.may_act(world.now):
             yield Move(Source.WORKER, None, world.told(attempt, Deed.DONE), acts=attempt)
             failed = events.ToolFailed(**own, error="broke late")

@@ -57,12 +57,10 @@ def answered_key(event: Event) -> Key | None:
 
 
 def failing(command: Command, at: int) -> Event | None:
-    """Return the failure event of a command, as an engine gives it for an interpreter that broke or nobody who is
-    there.
+    """Return the failure event of a command, as an engine gives it for an interpreter that broke.
 
     A cancel has none, its grace timer stands for it: that ``StartTimer`` and every other one fire. ``None`` for a
-    cancel
-    and for ``RecordRejection``.
+    cancel and for ``RecordRejection``.
     """
     answer = _FAILING.get(type(command))
     return answer(command, at) if answer is not None else None

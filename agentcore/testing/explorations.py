@@ -135,7 +135,7 @@ def _feature(
     return Exploration(name, Config(tools=tools, limits=limits, **installed), replies, budget or {})
 
 
-def _limited(**values: int | None) -> Limits:
+def _limited(**values: Any) -> Limits:
     return attrs.evolve(SMALL, **values)
 
 
@@ -189,7 +189,9 @@ def _of_the_answer() -> Iterator[Exploration]:
     yield _feature("reviewed-stop", reviews_completion=True, budget={"abort-after-step": 1, "follow-up": 1})
     owed = Policy(completion_required=True)
     yield _feature("owed", ((ANSWER, calling("submits")),), tools=(SUBMITS,), policy=owed, limits=_limited(steps=4))
-    yield _feature("submits", ((calling("submits", "reads"),), (ANSWER,)), tools=(SUBMITS, READS), reviews_completion=True)
+    yield _feature(
+        "submits", ((calling("submits", "reads"),), (ANSWER,)), tools=(SUBMITS, READS), reviews_completion=True
+    )
     hinted = _feature("terminates", (CALL, (ANSWER,)), budget={"follow-up": 1})
     yield attrs.evolve(hinted, terminates=True)
 
@@ -204,7 +206,9 @@ def _of_the_calls() -> Iterator[Exploration]:
     yield _feature("asked", (CALL, (ANSWER,)), limits=asked, budget={"approval": 3, "changed-grant": 2, "feedback": 1})
     yield _feature("asked-timed", (CALL, (ANSWER,)), limits=asked, budget={"approval": 1, "timer": 1, "abort-call": 1})
     yield _feature("asked-crash", (CALL, (ANSWER,)), limits=asked, budget={"approval": 2, "crash": 1, "denial": 1})
-    yield _feature("blocks", (CALL, (ANSWER,)), tools=(tool("reads", Effect.PURE, on_failure="block"),), budget={"denial": 1})
+    yield _feature(
+        "blocks", (CALL, (ANSWER,)), tools=(tool("reads", Effect.PURE, on_failure="block"),), budget={"denial": 1}
+    )
     yield _feature("fatal-tool", (CALL, (ANSWER,)), budget={"fatal-tool": 1})
     strict = PRESETS["strict"].policy
     yield _feature("strict", (CALL, (ANSWER,)), policy=strict, budget={"approval": 1, "denial": 1, "feedback": 1})
@@ -223,7 +227,9 @@ def _of_the_calls() -> Iterator[Exploration]:
     task = ((calling("writes"),), (ANSWER,))
     yield _feature("required", task, tools=(needed,), budget={"detach": 1, "abort": 1})
     yield _feature("required-steered", task, tools=(needed,), budget={"detach": 1, "steering": 1})
-    yield _feature("required-reviewed", task, tools=(needed,), reviews_completion=True, budget={"detach": 1, "crash": 1})
+    yield _feature(
+        "required-reviewed", task, tools=(needed,), reviews_completion=True, budget={"detach": 1, "crash": 1}
+    )
     yield _feature("absent", ((calling("writes", "reads"),), (ANSWER,)), budget={"retry": 1, "inspection": 1})
 
 
@@ -233,7 +239,12 @@ def _of_the_session() -> Iterator[Exploration]:
     yield _feature("talk", budget=talk)
     yield _feature("idle", budget={"reopen": 1, "prompt": 1, "import": 1, "clear": 1, "config": 1})
     yield _feature("idle-crash", budget={"reopen": 1, "import": 1, "abort-all": 1, "crash": 1})
-    for name, option in (("exhausted", {}), ("failed", {"fatal": 1}), ("cancelled", {"abort": 1}), ("denied", {"danger": 1})):
+    for name, option in (
+        ("exhausted", {}),
+        ("failed", {"fatal": 1}),
+        ("cancelled", {"abort": 1}),
+        ("denied", {"danger": 1}),
+    ):
         steps = 0 if name == "exhausted" else 5
         after = {**option, "reopen": 1, "crash": 1}
         yield _feature(name, (CALL, (ANSWER,)), limits=_limited(steps=steps), budget=after)

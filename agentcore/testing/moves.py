@@ -1,7 +1,7 @@
 """What can happen next, and what an honest world answers to each command.
 
-Which answers there are follows from what is outstanding, and what may be said in them from what is true. ``ANSWERERS`` is
-one line a command; the acts of people and the deeds of paused workers are in ``acts``.
+Which answers there are follows from what is outstanding, and what may be said in them from what is true.
+``ANSWERERS`` is one line a command; the acts of people and the deeds of paused workers are in ``acts``.
 """
 
 from __future__ import annotations
@@ -95,7 +95,9 @@ class Scene:
         assert call is not None, f"a command speaks of {call_id}, which the state does not hold"
         return call
 
-    def tells(self, event: Event, *, costs: str = "", world: World | None = None, source: Source = Source.WORLD) -> Iterator[Move]:
+    def tells(
+        self, event: Event, *, costs: str = "", world: World | None = None, source: Source = Source.WORLD
+    ) -> Iterator[Move]:
         """Yield the move that tells an event, if its option may still happen."""
         if not costs or self.has(costs):
             yield Move(source, event, world or self.world, costs)
@@ -151,7 +153,7 @@ def of_model_cancel(scene: Scene, command: CancelModel) -> Iterator[Move]:
 def of_policy(scene: Scene, command: EvaluatePolicy) -> Iterator[Move]:
     """The rules allow, want to ask, or refuse; or the arguments do not fit."""
     call, own = scene.call(command.call_id), names(command, scene.world.now)
-    sealed = {"arguments": call.arguments, "digest": digest(call.arguments)}
+    sealed: dict[str, Any] = {"arguments": call.arguments, "digest": digest(call.arguments)}
     yield from scene.tells(events.PolicyAllowed(**own, **sealed, rule="allow"))
     yield from scene.tells(events.PolicyAsked(**own, **sealed, rule="ask"), costs="approval")
     yield from scene.tells(events.PolicyBlocked(**own, rule="block", reason="not here"), costs="denial")
@@ -216,7 +218,7 @@ def _of_task(scene: Scene, own: dict[str, Any], attempt: Attempt | None) -> Iter
 def of_tool_cancel(scene: Scene, command: CancelTool) -> Iterator[Move]:
     """The attempt has ended: without effect, after its deed, or nobody can tell."""
     epoch, number = command.execution
-    own = {"at": scene.world.now, "call_id": command.call_id, "epoch": epoch, "attempt": number}
+    own: dict[str, Any] = {"at": scene.world.now, "call_id": command.call_id, "epoch": epoch, "attempt": number}
     attempt = scene.world.find(command.call_id, command.execution)
     for seen, deed in ((EffectSeen.NONE, Deed.VOID), (EffectSeen.DONE, Deed.DONE)):
         if attempt is None or attempt.deed in (Deed.MAY, deed):

@@ -9,8 +9,8 @@ The reducer never saturates a counter; what is alike is found here. A state beco
 4. times are left out, unless an effect or the turn has a time of its own: then each is taken from now;
 5. what was consumed is left out unless it is limited.
 
-``FIELDS`` lists every field that was thought about; a test fails when a class has another one. That merging is sound is tested besides: explored with and without it, small explorations reach the same
-phases, call states and verdicts.
+``FIELDS`` lists every field that was thought about; a test fails when a class has another one. That merging is sound
+is tested besides: explored with and without it, small explorations reach the same phases, call states and verdicts.
 """
 
 from __future__ import annotations
@@ -54,14 +54,14 @@ Key = tuple[Any, ...]
 
 FIELDS: Mapping[type[Any], str] = {
     State: "session_id config phase epoch seq at turn turns history window queues known acts register storage usage",
-    Turn: "number step steps started_at due_at left_ms clocks preparations requests compactions reviews nudges counters usage "
-    "context_tokens round stop_after_step",
+    Turn: "number step steps started_at due_at left_ms clocks preparations requests compactions reviews nudges "
+    "counters usage context_tokens round stop_after_step",
     Storage: "durable wanted in_flight attempt failures retry_at barrier",
     Queues: "steering follow_ups notices",
     Window: "start summary media_to",
     Batch: "request_id message calls truncated",
-    Call: "call_id provider_id name raw_arguments arguments contract state digest tries grant question rule unproved voided "
-    "heard counted aborted reviewed_in registered proposed",
+    Call: "call_id provider_id name raw_arguments arguments contract state digest tries grant question rule unproved "
+    "voided heard counted aborted reviewed_in registered proposed",
     Tries: "reviews questions executions cancels inspections inspections_used asks_used retries_used observations_used "
     "changes_used",
     Run: "epoch attempt seq released_at due_at covered_at started resumed handle observation",
@@ -201,10 +201,10 @@ class Normaliser:
                 waiting = request is not None and self._due(request.due_at, now)
                 return (ending.reason, request is not None, waiting, quiet, self._batch(batch, state, now))
             case phase:
-                ending = getattr(phase, "ending", None)
-                request = getattr(phase, "request", None)
-                due = request is not None and self._due(request.due_at, now)
-                end = (ending.reason, ending.loop, getattr(phase, "unsaved", False)) if ending is not None else ()
+                ended: Any = getattr(phase, "ending", None)
+                asked: Any = getattr(phase, "request", None)
+                due = asked is not None and self._due(asked.due_at, now)
+                end = (ended.reason, ended.loop, getattr(phase, "unsaved", False)) if ended is not None else ()
                 return (end, due, getattr(phase, "purpose", ""), self._batch(state.batch, state, now))
 
     def _batch(self, batch: Batch | None, state: State, now: int) -> Key:
@@ -256,17 +256,20 @@ class Normaliser:
             case CancellationRequested(run=run, cancel=cancel):
                 return (*self._run(run, call, epoch, now), *self._cancel(cancel, call, now))
             case EffectUnknown() as unknown:
-                inquiry, cancel = unknown.inquiry, unknown.cancel
+                inquiry, order = unknown.inquiry, unknown.cancel
                 return (
                     self._run(unknown.run, call, epoch, now),
                     (inquiry.by, call.tries.inspections - inquiry.attempt, self._due(inquiry.resume_at, now)),
                     self._late(call, inquiry.ordered_at, unknown.run),
                     unknown.live,
-                    self._cancel(cancel, call, now) if cancel is not None else None,
+                    self._cancel(order, call, now) if order is not None else None,
                     unknown.run.resumed,
                     unknown.proved_absent is not None,
                     unknown.rechecked,
-                    tuple((epoch - each.epoch, call.tries.executions - each.attempt, each.said) for each in unknown.reports),
+                    tuple(
+                        (epoch - each.epoch, call.tries.executions - each.attempt, each.said)
+                        for each in unknown.reports
+                    ),
                 )
             case Settled(outcome=outcome, run=run):
                 return (outcome, self._run(run, call, epoch, now) if run is not None else None)
@@ -279,7 +282,7 @@ class Normaliser:
         return (epoch - run.epoch, attempt, self._due(run.due_at, now), self._late(call, now, run), *seen)
 
     def _late(self, call: Call, at: int, run: Run) -> int | None:
-        """Return how far a time lies behind the covering, as far as that can decide whether an attempt can still act."""
+        """Return how far a time lies behind the covering, as far as that decides whether an attempt can still act."""
         if run.covered_at is None:
             return None
         return min(at - run.covered_at, call.contract.acts_within_ms or 0) if self.timed else 0

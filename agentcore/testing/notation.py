@@ -60,7 +60,9 @@ def _arguments(value: Any) -> list[str]:
 
 def default_of(field: attrs.Attribute[Any]) -> Any:
     """Return the default of a field, ``NOTHING`` if it has none."""
-    return field.default.factory() if isinstance(field.default, attrs.Factory) else field.default  # type: ignore[arg-type]  # attrs types it as a function
+    default: Any = field.default
+    # ``attrs.Factory`` is typed as a function, so it is known by what it holds.
+    return default.factory() if hasattr(default, "factory") else default
 
 
 def kebab(name: str) -> str:

@@ -96,8 +96,7 @@ class Passage:
 
     @cached_property
     def moved(self) -> tuple[tuple[Call | None, Call | None], ...]:
-        """Each call that is not the same object after as before, with its place; ``None`` where it was not or is no
-        more."""
+        """Each call that is not the same object after as before; ``None`` where it was not or is no more."""
         if self.before.batch is self.after.batch and self.before.register is self.after.register:
             return ()
         old, new = calls_of(self.before), calls_of(self.after)

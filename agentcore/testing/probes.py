@@ -93,7 +93,7 @@ def foreign_events(state: State) -> Iterator[Event]:
 
 
 def late_events(state: State, outstanding: tuple[Command, ...]) -> Iterator[Event]:
-    """Yield answers to what is outstanding that name another attempt, epoch, step or turn than the one that is awaited."""
+    """Yield answers to what is outstanding that name another attempt, epoch, step or turn than the awaited one."""
     for command in outstanding:
         for event in _answers_to(command, state.at):
             yield attrs.evolve(event, attempt=event.attempt - 1)
@@ -124,10 +124,10 @@ _SUCCESSES: Mapping[type[Command], type[Event]] = {
 
 
 def own_events(state: State) -> Iterator[Event]:
-    """Yield one event of every class for each thing it can be about here: the present step, every call, the last result.
+    """Yield one event of every class for each thing it can be about: the present step, every call, the last result.
 
-    It names what was minted last, and says what has a default or means nothing: most of these are refused, each with the
-    reason that belongs to its state.
+    It names what was minted last, and says what has a default or means nothing: most of these are refused, each with
+    the reason that belongs to its state.
     """
     subjects = [call.call_id for call in all_calls(state)]
     written = next((message for message in reversed(state.history.tail) if isinstance(message, ToolMessage)), None)
@@ -137,7 +137,9 @@ def own_events(state: State) -> Iterator[Event]:
         if kind is events.SessionResumed:
             continue
         if "call_id" in fields:
-            yield from (an_event(kind, state.at, **_named(state, kind, fields, each)) for each in dict.fromkeys(subjects))
+            yield from (
+                an_event(kind, state.at, **_named(state, kind, fields, each)) for each in dict.fromkeys(subjects)
+            )
         elif "request_id" in fields:
             said = {"request_id": state.request_id, **_named(state, kind, fields, state.request_id)}
             yield an_event(kind, state.at, **said)

@@ -1,7 +1,7 @@
 """What a search has reached: rows, codes, phases, call states, outcomes, stop reasons, limits.
 
-A limit is tripped when something happens *instead* of one more. ``BY_REASON`` knows it by the end of the turn, ``BY_EVENT``
-by what became of one event.
+A limit is tripped when something happens *instead* of one more. ``BY_REASON`` knows it by the end of the turn,
+``BY_EVENT`` by what became of one event.
 """
 
 from __future__ import annotations
@@ -66,7 +66,9 @@ def _ends(passage: Passage, reason: StopReason) -> bool:
 def _of_failure(passage: Passage) -> str:
     """A request that failed for its size, and was not made smaller once more."""
     kinds = {ModelFailure.OVERFLOW: "overflow_compactions", ModelFailure.MEDIA_TOO_LARGE: "media_downgrades"}
-    return kinds.get(passage.event.kind, "") if _ends(passage, StopReason.MODEL_ERROR) else ""  # type: ignore[union-attr]
+    failed = passage.event
+    ended = isinstance(failed, ModelFailed) and _ends(passage, StopReason.MODEL_ERROR)
+    return kinds.get(failed.kind, "") if ended and isinstance(failed, ModelFailed) else ""
 
 
 def _of_reply(passage: Passage) -> str:
@@ -97,9 +99,10 @@ def _of_loss(passage: Passage) -> str:
     """An attempt that ended without proof, or was proved absent, and was not followed by another."""
     limit = passage.after.config.limits.effect_retries
     for old, new in passage.moved:
-        if old is not None and new is not None and old.run is not None and not allows(limit, new.tries.retries_used):
-            if not isinstance(new.state, Ready | Released):
-                return "effect_retries"
+        if old is None or new is None or old.run is None or isinstance(new.state, Ready | Released):
+            continue
+        if not allows(limit, new.tries.retries_used):
+            return "effect_retries"
     return ""
 
 

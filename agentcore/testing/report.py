@@ -16,6 +16,7 @@ from agentcore.states import CALL_STATES, PHASES, StopReason
 from agentcore.table import TABLES
 from agentcore.testing.reached import KINDS
 
+
 @attrs.frozen
 class Step:
     """One step of a way: an event, a deed that nobody is told of, or a crash."""

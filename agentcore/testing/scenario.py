@@ -1,10 +1,10 @@
 """Scenario files: what happened, as text that people read and review as a diff.
 
-A file holds the header of a session, and for each step a line that says what happened; indented below stands what came of
-it: phase, calls, register, why, and what was ordered. Only the lines that are not indented are read, so a file is renewed
-by running it. ``#`` begins a remark, which stays. Besides events there are two kinds of step: ``acts CALL EPOCH NUMBER``,
-a deed that nobody is told of, and ``crash keeps=SEQ``, which goes before the resume and says how much of the journal
-survived. Every law is checked at every step; a broken one is written below it.
+A file holds the header of a session, and for each step a line that says what happened; indented below stands what
+came of it: phase, calls, register, why, and what was ordered. Only the lines that are not indented are read, so a
+file is renewed by running it. ``#`` begins a remark, which stays. Besides events there are two kinds of step: ``acts
+CALL EPOCH NUMBER``, a deed that nobody is told of, and ``crash keeps=SEQ``, which goes before the resume and says how
+much of the journal survived. Every law is checked at every step; a broken one is written below it.
 """
 
 from __future__ import annotations
@@ -164,7 +164,11 @@ class Run:
                 self._memories[law.name], problem = law.monitor.step(self._memories[law.name], passage)
                 if problem:
                     yield f"broken {law.name}: {problem}"
-            if law.state is not None and passage.verdict == "accepted" and (problem := law.state(passage.after, self._core)):
+            if (
+                law.state is not None
+                and passage.verdict == "accepted"
+                and (problem := law.state(passage.after, self._core))
+            ):
                 yield f"broken {law.name}: {problem}"
         yield from self._broken_by_world(passage)
 
@@ -204,6 +208,8 @@ def _call(call: Call) -> str:
     said = ""
     if isinstance(call.state, Settled):
         outcome = call.state.outcome
-        detail = next((getattr(outcome, name) for name in ("reason", "case", "effect", "by") if hasattr(outcome, name)), "")
+        detail = next(
+            (getattr(outcome, name) for name in ("reason", "case", "effect", "by") if hasattr(outcome, name)), ""
+        )
         said = f"({tag_of(type(outcome))}{' ' + write(detail) if detail else ''})"
     return f"{place}{call.call_id} {tag_of(type(call.state))}{said} because {call.state.transition.because.value}"

@@ -1,9 +1,7 @@
-"""What an exploration is: a configuration, what the model says, and how often each thing may happen that need not
-happen.
+"""What an exploration is: a configuration, what the model says, and how often what need not happen may happen.
 
-1. What always may happen: a request is answered, a rule allows, a tool succeeds, fails or is lost, an inspection
-   finds what
-   is true, a checkpoint is written, a timer without which nothing goes on fires, somebody gives up on a question.
+1. What always may happen: a request is answered, a rule allows, a tool succeeds, fails or is lost, an inspection finds
+   what is true, a checkpoint is written, a timer without which nothing goes on fires, somebody gives up on a question.
 2. Everything else costs. ``budget`` says how often each of the ``OPTIONS`` may happen along one path; what is not named
    in it does not happen. So an exploration is finite, and pairs of faults are pairs of words.
 """

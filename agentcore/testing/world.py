@@ -152,16 +152,18 @@ class World:
             world = attrs.evolve(world, durable=passage.after.seq)
         spoken = spoken_about(passage.before, event)
         if spoken is not None:
-            world = world._excusing(spoken)
-        begun = tuple(world._begun(passage.after, command) for command in passage.executions)
+            world = world.excusing(spoken)
+        begun = tuple(world.begun_by(passage.after, command) for command in passage.executions)
         kept = tuple(each for each in begun if each is not None)
         return attrs.evolve(world, attempts=(*world.attempts, *kept)) if kept else world
 
-    def _excusing(self, call_id: str) -> World:
+    def excusing(self, call_id: str) -> World:
+        """Return the world after a person has spoken about a call."""
         attempts = (attrs.evolve(each, excused=True) if each.call_id == call_id else each for each in self.attempts)
         return attrs.evolve(self, attempts=tuple(attempts))
 
-    def _begun(self, state: State, command: ExecuteTool) -> Attempt | None:
+    def begun_by(self, state: State, command: ExecuteTool) -> Attempt | None:
+        """Return the attempt that an order begins, unless it only reads."""
         call = find_call(state, command.call_id)
         if call is None or call.contract.pure:
             return None
@@ -175,7 +177,7 @@ _DEEDS: Mapping[type[Event], Deed] = {ToolSucceeded: Deed.DONE, ToolFailed: Deed
 
 
 def spoken_about(before: State, event: Event) -> str | None:
-    """Return the call about which a person has said what happened: by a resolution, or in an inspection of their own."""
+    """Return the call about which a person has said what happened, by a resolution or in an inspection."""
     match event:
         case EffectResolved(call_id=call_id, resolution=resolution):
             return None if resolution is Resolution.ABANDONED else call_id

@@ -66,3 +66,36 @@ LAWS: Mapping[str, Law] = {
     )
 }
 """All laws, L1 to L22, by name and in order."""
+
+__all__ = [
+    "L3",
+    "L5",
+    "L7",
+    "L16",
+    "L17",
+    "LAWS",
+    "Graph",
+    "Law",
+    "Mapping",
+    "Monitor",
+    "a_crash_is_survived",
+    "a_cut_message_runs_nothing",
+    "a_started_effect_is_in_one_place",
+    "an_abort_reaches_its_scope",
+    "an_ended_turn_is_over",
+    "defect",
+    "every_message_is_somewhere",
+    "history_is_balanced",
+    "intent_is_durable_before_the_effect",
+    "late_results_start_nothing",
+    "limits_hold",
+    "missing_inspection",
+    "only_allowed_arguments_run",
+    "ranking",
+    "reduce_is_a_function",
+    "shown_is_true",
+    "stopping_starts_nothing",
+    "what_is_refused_changes_nothing",
+    "what_is_settled_stays",
+    "what_is_written_can_be_read",
+]

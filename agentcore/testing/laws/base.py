@@ -22,6 +22,7 @@ from agentcore.testing.core import CORE, Core
 from agentcore.testing.passage import Passage
 from agentcore.testing.world import World
 
+
 @attrs.frozen
 class Graph:
     """Everything that was explored, by place: numbers from 0, in the order in which they were reached."""

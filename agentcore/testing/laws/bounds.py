@@ -22,8 +22,8 @@ _OF_CALL = {
 
 @transition_law("L15")
 def limits_hold(passage: Passage) -> str | None:
-    """No request or execution starts once its limit is reached, zero included; counted limits are never exceeded, measured
-    ones (tokens, cost, time) only by what was under way; the ranking falls.
+    """No request or execution starts once its limit is reached, zero included; counted limits are never exceeded,
+    measured ones (tokens, cost, time) only by what was under way; the ranking falls.
 
     A count may pass its bound by the one that ends the turn, so counts are compared while the turn works. The ranking
     falls, compared from left to right, with every accepted event that is neither the host's nor a timer's, wherever

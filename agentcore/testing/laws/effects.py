@@ -27,7 +27,6 @@ from agentcore.messages import (
     parse_arguments,
 )
 from agentcore.states import (
-    RUNNING,
     AwaitingApproval,
     Call,
     CancellationRequested,
@@ -111,7 +110,9 @@ def _is_taken(state: State, act: Event, core: Core, *, busy: bool) -> bool:
     return passage.verdict == "accepted" or (busy and passage.verdict == "ignored")
 
 
-L5 = Law("L5", words(unknown_always_has_an_inspect_action), unknown_always_has_an_inspect_action, state=missing_inspection)
+L5 = Law(
+    "L5", words(unknown_always_has_an_inspect_action), unknown_always_has_an_inspect_action, state=missing_inspection
+)
 
 
 @transition_law("L6")
@@ -166,9 +167,9 @@ def only_allowed_arguments_run(passage: Passage) -> str | None:
         unreviewed = old is None or isinstance(old.state, Proposed | AwaitingApproval)
         if unreviewed and not (old is None and new.registered) and not _permits(passage.event, new):
             return f"{new.call_id} became {type(new.state).__name__} by {type(passage.event).__name__}"
-        if not unreviewed and old is not None and (old.arguments, old.digest) != (new.arguments, new.digest):
-            if not _permits(passage.event, new):
-                return f"the arguments of {new.call_id} changed after they were allowed"
+        changed = old is not None and (old.arguments, old.digest) != (new.arguments, new.digest)
+        if changed and not unreviewed and not _permits(passage.event, new):
+            return f"the arguments of {new.call_id} changed after they were allowed"
     for command in passage.executions:
         call = find_call(passage.after, command.call_id)
         if call is None or call.digest != digest(call.arguments):
@@ -217,7 +218,8 @@ def _spoiled(state: State) -> str | None:
         sound = parse_arguments(call.raw_arguments).state is ArgumentsState.COMPLETE
         usable = sound and state.config.tool(call.name) is not None
         if usable == isinstance(call.state, Settled):
-            return f"{call.call_id} is {type(call.state).__name__}, its own arguments and name are {'' if usable else 'un'}usable"
+            fitness = "usable" if usable else "unusable"
+            return f"{call.call_id} is {type(call.state).__name__}, its own arguments and name are {fitness}"
     return None
 
 
@@ -232,7 +234,9 @@ def a_started_effect_is_in_one_place(passage: Passage) -> str | None:
     before, after = passage.before, passage.after
     if before is after or not passage.moved:
         return None
-    written = {result.call_id for message in passage.said if isinstance(message, ToolMessage) for result in message.results}
+    written = {
+        result.call_id for message in passage.said if isinstance(message, ToolMessage) for result in message.results
+    }
     present = {(call.registered, call.call_id): call for call in all_calls(after)}
     if len(present) != sum(1 for _ in all_calls(after)):
         return "a call stands twice in one place"

@@ -28,7 +28,11 @@ def an_end_is_reachable(graph: Graph) -> tuple[int, str] | None:
     if lost is not None:
         return lost, "no end can be reached from here without a user's act"
     circle = _circle(graph.ends, alone)
-    return (circle, "from here the turn can go round for ever, every command being answered") if circle is not None else None
+    return (
+        (circle, "from here the turn can go round for ever, every command being answered")
+        if circle is not None
+        else None
+    )
 
 
 def _leading_to(ends: list[bool], edges: list[list[int]]) -> list[bool]:

@@ -87,9 +87,12 @@ def what_may_return(gone: Gone, state: State) -> tuple[object, ...]:
     return tuple(sorted((place, last - mark) for place, last, mark in distances if last is not None))
 
 
-L3 = Law("L3", words(commands_are_the_difference), commands_are_the_difference, Monitor(
-    Gone(), note_what_left, what_may_return, of_world=True
-))
+L3 = Law(
+    "L3",
+    words(commands_are_the_difference),
+    commands_are_the_difference,
+    Monitor(Gone(), note_what_left, what_may_return, of_world=True),
+)
 
 
 @transition_law("L4")

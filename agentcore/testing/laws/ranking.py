@@ -161,8 +161,8 @@ def _call(call: Call, limits: Limits) -> tuple[int, ...]:
 def _loose_ends(call: Call, unknown: EffectUnknown) -> int:
     """Count what can still be heard about an unknown attempt without a bound being spent.
 
-    Looking comes before the pause that follows it, and a program before a person; an attempt that is heard to have ended
-    may be looked into at once. Each earlier attempt may report once.
+    Looking comes before the pause that follows it, and a program before a person; an attempt that is heard to have
+    ended may be looked into at once. Each earlier attempt may report once.
     """
     silent = left(len(call.unproved) + len(call.voided), len(unknown.reports))
     inquiry = unknown.inquiry

@@ -1,12 +1,11 @@
 """Laws about what is written and counted: settled calls, history, late results, messages, usage (L9, L11, L13, L14,
-L16)."""
+L16).
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-
-import attrs
 
 from agentcore.commands import Key
 from agentcore.events import (
@@ -38,11 +37,11 @@ from agentcore.messages import (
     is_open,
 )
 from agentcore.policy import Effect
-from agentcore.states import Call, EffectUnknown, Executing, CancellationRequested, Settled, State
+from agentcore.states import Call, CancellationRequested, EffectUnknown, Executing, Settled, State
 from agentcore.testing.answers import answered_key
 from agentcore.testing.laws.base import Law, Monitor, transition_law, words
-from agentcore.testing.passage import Passage, find_call
 from agentcore.testing.numbers import last_minted
+from agentcore.testing.passage import Passage, find_call
 
 
 @transition_law("L9")
@@ -104,7 +103,8 @@ def history_is_balanced(passage: Passage) -> str | None:
 
 def unbalanced(messages: tuple[Message, ...]) -> str | None:
     """Say which call has no result, or which result no call, in messages that belong together; ``None`` if all is
-    well."""
+    well.
+    """
     owed: tuple[str, ...] = ()
     for message in messages:
         if isinstance(message, ToolMessage):
@@ -132,10 +132,11 @@ def late_results_start_nothing(passage: Passage) -> str | None:
     """A result for an unknown, foreign or stale id is rejected and recorded and starts nothing.
 
     The exception is a proved end of an earlier attempt of a call that is unsettled or in the register: before a newer
-    attempt started it settles the call, afterwards it is rejected as ``earlier-attempt-acted`` and shown. A keyed call
-    is settled by the success of any attempt, and an unknown call keeps the proof for whoever inspects it. A success of an
-    attempt that was declared absent counts as such a proof: it contradicts, and is never dropped. What is told of the very
-    attempt that is being found out is neither foreign nor stale. A late or repeated answer that says the same as what is known may be ignored, unless its id was never minted.
+    attempt started it settles the call, afterwards it is rejected as ``earlier-attempt-acted`` and shown. A keyed
+    call is settled by the success of any attempt, and an unknown call keeps the proof for whoever inspects it. A
+    success of an attempt that was declared absent counts as such a proof: it contradicts, and is never dropped. What
+    is told of the very attempt that is being found out is neither foreign nor stale. A late or repeated answer that
+    says the same as what is known may be ignored, unless its id was never minted.
     """
     key = answered_key(passage.event)
     if key is None or isinstance(passage.event, SessionResumed):
@@ -146,7 +147,11 @@ def late_results_start_nothing(passage: Passage) -> str | None:
     if key in passage.waited_for or _speaks_of_present(passage.before, key, passage.event):
         return None
     problem = _earlier(passage, key)
-    return f"{type(passage.event).__name__} for {key.id} (epoch {key.epoch}, attempt {key.attempt}) {problem}" if problem else None
+    return (
+        f"{type(passage.event).__name__} for {key.id} (epoch {key.epoch}, attempt {key.attempt}) {problem}"
+        if problem
+        else None
+    )
 
 
 def _is_foreign(state: State, key: Key) -> bool:
@@ -265,7 +270,10 @@ def usage_counts_once(counted: Attempts, passage: Passage) -> tuple[Attempts, st
         return counted, f"the usage of {key.name} {key.id} (epoch {key.epoch}, attempt {key.attempt}) was counted twice"
     if after.usage != before.usage + usage:
         return counted, f"usage went from {before.usage} to {after.usage} by an event with {usage}"
-    if after.turn.number == before.turn.number and after.turn.usage not in (before.turn.usage, before.turn.usage + usage):
+    if after.turn.number == before.turn.number and after.turn.usage not in (
+        before.turn.usage,
+        before.turn.usage + usage,
+    ):
         return counted, f"usage of the turn went from {before.turn.usage} to {after.turn.usage}"
     return counted | {key}, None
 

@@ -44,12 +44,12 @@ STEPS_MAX = 500
 
 @state_law("L19")
 def a_crash_is_survived(state: State, core: Core) -> str | None:
-    """After a crash the surviving history stays a prefix, no recorded end changes, every call gets its one result, the turn
-    ends, deeds stay within L7; a bound spent by the crash may change which end.
+    """After a crash the surviving history stays a prefix, no recorded end changes, every call gets its one result, the
+    turn ends, deeds stay within L7; a bound spent by the crash may change which end.
 
     Every explored state is a journal prefix that may be what survives. It is resumed, and everything that is then
-    outstanding is answered in the plainest way until no turn is open; where a loop is unbounded by the host's own wish, the
-    end is not demanded. The deeds are the world's to count: L7 is checked wherever an exploration crashes.
+    outstanding is answered in the plainest way until no turn is open; where a loop is unbounded by the host's own
+    wish, the end is not demanded. The deeds are the world's to count: L7 is checked wherever an exploration crashes.
     """
     event: Event = SessionResumed(
         at=state.at + DEAD_MS, config=state.config, recovery=events.Recovery(last_seq=state.seq)
@@ -77,7 +77,11 @@ def _lost(passage: Passage, survived: State) -> str | None:
     settled = what_is_settled_stays.transition
     assert settled is not None
     before, after = passage.before.phase, passage.after.phase
-    if isinstance(before, ENDS) and isinstance(after, ENDS) and (type(before), before.ending) != (type(after), after.ending):
+    if (
+        isinstance(before, ENDS)
+        and isinstance(after, ENDS)
+        and (type(before), before.ending) != (type(after), after.ending)
+    ):
         return f"the end {before.ending.reason} became {after.ending.reason}"
     return settled(passage)
 

@@ -11,8 +11,8 @@ from agentcore.states import (
     AwaitingApproval,
     AwaitingModel,
     AwaitingRetry,
-    Cancelled,
     CancellationRequested,
+    Cancelled,
     Compacting,
     Completed,
     EffectUnknown,
@@ -94,11 +94,13 @@ def shown_is_true(state: State, core: Core) -> str | None:
     """``projections`` are total; a literal table lists the facts each status requires ("cancelled" needs no unresolved
     effect, else "cancelled, N unresolved").
 
-    ``REQUIRED`` is that table, written apart from the one by which the status is found. An effect is unresolved while it
-    is unknown, being cancelled, or given up without proof; a background task that runs is none of these.
+    ``REQUIRED`` is that table, written apart from the one by which the status is found. An effect is unresolved while
+    it is unknown, being cancelled, or given up without proof; a background task that runs is none of these.
     """
     for projection in core.shown:
         projection(state)
     status = core.status(state)
     failed = [place for place, fact in enumerate(REQUIRED[status]) if not fact(state)]
-    return f"{status.value} is shown in {type(state.phase).__name__}, its facts {failed} do not hold" if failed else None
+    return (
+        f"{status.value} is shown in {type(state.phase).__name__}, its facts {failed} do not hold" if failed else None
+    )

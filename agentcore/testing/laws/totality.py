@@ -52,7 +52,8 @@ def reduce_is_a_function(state: State, core: Core) -> str | None:
 
 @transition_law("L2")
 def what_is_refused_changes_nothing(passage: Passage) -> str | None:
-    """Rejected and ignored events return the same state object. An event delivered twice changes nothing the second time.
+    """Rejected and ignored events return the same state object. An event delivered twice changes nothing the second
+    time.
 
     A rejection gives ``RecordRejection`` and nothing else, an ignored event nothing; an accepted one is one more seq.
     Acts of a host that carry no id and name nothing are done anew when they are said anew: a resume, an import, a
@@ -80,8 +81,8 @@ def is_said_again(passage: Passage) -> str | None:
 
 @state_law("L18")
 def what_is_written_can_be_read(state: State, core: Core) -> str | None:
-    """``decode(encode(x)) == x`` for every state, event and command; ``start`` on the header and folding the journal gives
-    the live state.
+    """``decode(encode(x)) == x`` for every state, event and command; ``start`` on the header and folding the journal
+    gives the live state.
 
     Whoever reads the journal goes on from what was read: a state that was written and read reduces the failure of what
     is outstanding, written and read as well, to the same state and the same commands.

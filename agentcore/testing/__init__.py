@@ -1,0 +1,35 @@
+"""The harness: laws, a world that counts deeds, an exhaustive search, scenario files, strategies.
+
+``explore`` needs no Hypothesis; ``agentcore.testing.strategies`` does, and is imported by itself.
+"""
+
+from __future__ import annotations
+
+from agentcore.testing.core import CORE, Core, core_of
+from agentcore.testing.explorations import shipped
+from agentcore.testing.explore import explore, explore_all
+from agentcore.testing.laws import LAWS, Law
+from agentcore.testing.matrix import cells, render
+from agentcore.testing.reference import diagrams, transitions, vocabulary
+from agentcore.testing.report import Broken, Report, unreached
+from agentcore.testing.script import Exploration
+
+__all__ = [
+    "CORE",
+    "LAWS",
+    "Broken",
+    "Core",
+    "Exploration",
+    "Law",
+    "Report",
+    "cells",
+    "core_of",
+    "diagrams",
+    "explore",
+    "explore_all",
+    "render",
+    "shipped",
+    "transitions",
+    "unreached",
+    "vocabulary",
+]
