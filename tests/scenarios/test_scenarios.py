@@ -43,7 +43,9 @@ def test_what_is_written_is_read_again():
 
 
 def test_a_crash_forgets_and_the_world_does_not():
-    crashed = next(way for way in ways() if any(isinstance(step, Step) and step.keeps is not None for step in way.steps))
+    crashed = next(
+        way for way in ways() if any(isinstance(step, Step) and step.keeps is not None for step in way.steps)
+    )
     text = render(crashed)
     assert "crash keeps=" in text
     assert "session-resumed" in text
