@@ -28,6 +28,11 @@ def explore(arguments: Namespace, output: Output) -> int:
         output.value(result.to_json() | {"scenarios": _scenarios(result)})
     else:
         _page(result, output, whole=whole)
+    return outcome_of(result, whole=whole)
+
+
+def outcome_of(result: Result, *, whole: bool) -> Exit:
+    """Return the exit code; what nothing reached is a failure only where everything shipped was searched."""
     kept = result.complete and not (whole and result.unreached)
     return Exit.COMPLETED if kept else Exit.FAILED
 
