@@ -92,6 +92,10 @@ def kinds() -> Iterator[Exploration]:
         ):
             yield _on_one(effect, **options)
     yield _on_one(Effect.FENCEABLE, crash=1, damage=1)
+    keyed = (tool("writes", Effect.KEYED, detached=True), READS)
+    asked = {"approval": 2, "crash": 1}
+    yield _feature("keyed-asked-again", ((calling("writes"),), (ANSWER,)), tools=keyed, budget=asked)
+    yield _feature("keyed-beside-pure", ((calling("writes", "reads"),), (ANSWER,)), tools=keyed)
     yield _on_one(Effect.INSPECTABLE, crash=1, inquiry=1)
 
 
@@ -158,6 +162,7 @@ def _of_the_request() -> Iterator[Exploration]:
     yield _feature("fatal", budget={"fatal": 1})
     yield _feature("overflow", budget={"overflow": 2, "compaction-failure": 1, "abort": 1})
     yield _feature("overflow-crash", budget={"overflow": 1, "crash": 1, "stream": 1})
+    yield _feature("overflow-steered", budget={"overflow": 1, "steering": 1, "stream": 1, "abort": 1})
     yield _feature("media", budget={"media": 2, "compaction-failure": 1, "timer": 1})
     threshold = _limited(compact_at_tokens=1)
     yield _feature("threshold", (CALL, (ANSWER,)), limits=threshold, budget={"compaction-failure": 1})
@@ -173,7 +178,9 @@ def _of_the_request() -> Iterator[Exploration]:
     yield _feature("few-tokens", (CALL,), limits=_limited(tokens=20), budget={"model-failure": 1})
     timed = {"timer": 1, "approval": 1}
     yield _feature("turn-timed", (CALL, (ANSWER,)), limits=_limited(turn_ms=10_000, approval_ms=1_000), budget=timed)
-    yield _feature("retry-timed", limits=_limited(turn_ms=100), budget={"model-failure": 1, "overflow": 1, "timer": 1})
+    yield _feature(
+        "retry-timed", limits=_limited(turn_ms=100), budget={"model-failure": 1, "overflow": 1, "timer": 1, "stream": 1}
+    )
 
 
 def _of_the_answer() -> Iterator[Exploration]:
@@ -196,10 +203,20 @@ def _of_the_answer() -> Iterator[Exploration]:
     yield attrs.evolve(hinted, terminates=True)
 
 
+_ROUNDS: Mapping[str, Reply] = {
+    "argument_repairs": calling("reads", arguments="{]"),
+    "unknown_tools": calling("nothing"),
+    "failing_rounds": calling("nothing"),
+    "identical_calls": calling("reads"),
+}
+"""What is said again and again, by the bound that ends it."""
+
+
 def _of_the_calls() -> Iterator[Exploration]:
     """What happens to calls, and what a batch leads to."""
-    rounds = ((calling("reads"), calling("nothing"), calling("reads", arguments="{]")),)
-    yield _feature("rounds", rounds, limits=_limited(steps=4))
+    for bound, said in _ROUNDS.items():
+        others = {name: None for name in _ROUNDS if name != bound}
+        yield _feature(f"rounds-{bound}", ((said,),), limits=_limited(**others))
     yield _feature("cut-arguments", ((calling("reads", arguments='{"a'), calling("reads")), (ANSWER,)))
     yield _feature("judged", (CALL, CALL, (ANSWER,)), budget={"refused-arguments": 2, "denial": 2, "danger": 1})
     asked = _limited(approval_ms=5_000)
@@ -230,7 +247,19 @@ def _of_the_calls() -> Iterator[Exploration]:
     yield _feature(
         "required-reviewed", task, tools=(needed,), reviews_completion=True, budget={"detach": 1, "crash": 1}
     )
+    yield from _of_blocking()
     yield _feature("absent", ((calling("writes", "reads"),), (ANSWER,)), budget={"retry": 1, "inspection": 1})
+
+
+def _of_blocking() -> Iterator[Exploration]:
+    """A background task fails that may not, wherever the turn stands."""
+    blocking = (tool("writes", Effect.FENCEABLE, detached=True, on_failure="block"), READS)
+    task = ((calling("writes"),), (ANSWER,))
+    for option in ("stream", "model-failure", "overflow", "abort-call"):
+        yield _feature(f"blocking-{option}", task, tools=blocking, budget={"detach": 1, option: 1})
+    yield _feature("blocking-prepared", task, tools=blocking, prepares_steps=True, budget={"detach": 1})
+    yield _feature("blocking-reviewed", task, tools=blocking, reviews_completion=True, budget={"detach": 1})
+    yield _feature("blocking-calls", ((calling("writes"),), CALL, (ANSWER,)), tools=blocking, budget={"detach": 1})
 
 
 def _of_the_session() -> Iterator[Exploration]:
@@ -238,6 +267,7 @@ def _of_the_session() -> Iterator[Exploration]:
     talk = {"reopen": 1, "queued-prompt": 1, "steering": 1, "follow-up": 1, "withdrawal": 1, "abort": 1}
     yield _feature("talk", budget=talk)
     yield _feature("idle", budget={"reopen": 1, "prompt": 1, "import": 1, "clear": 1, "config": 1})
+    yield _feature("idle-unsaved", budget={"reopen": 1, "import": 1, "checkpoint-failure": 1})
     yield _feature("idle-crash", budget={"reopen": 1, "import": 1, "abort-all": 1, "crash": 1})
     for name, option in (
         ("exhausted", {}),
@@ -246,7 +276,7 @@ def _of_the_session() -> Iterator[Exploration]:
         ("denied", {"danger": 1}),
     ):
         steps = 0 if name == "exhausted" else 5
-        after = {**option, "reopen": 1, "crash": 1}
+        after = {**option, "reopen": 1, "crash": 1, "steering": 1}
         yield _feature(name, (CALL, (ANSWER,)), limits=_limited(steps=steps), budget=after)
         unsaved = {**option, "checkpoint-failure": 2, "abort-all": 1}
         yield _feature(f"{name}-unsaved", (CALL, (ANSWER,)), limits=_limited(steps=steps), budget=unsaved)

@@ -16,7 +16,7 @@ from agentcore import events
 from agentcore.commands import TAGS, Command, ExecuteTool, InspectEffect, RequestModel
 from agentcore.events import EVENTS, Event
 from agentcore.messages import EffectSeen, TextPart, ToolMessage
-from agentcore.states import State
+from agentcore.states import Proposed, State
 from agentcore.testing.answers import ANSWERED, failing, names
 from agentcore.testing.numbers import last_minted
 from agentcore.testing.passage import all_calls, find_call
@@ -150,6 +150,7 @@ def own_events(state: State) -> Iterator[Event]:
             yield events.ConfigChanged(at=state.at, config=state.config)
         else:
             yield an_event(kind, state.at)
+    yield from _pointed(state)
     yield events.MessageWithdrawn(at=state.at, message_id="prompt")
     yield events.PromptSubmitted(at=state.at, message_id="again", parts=(TextPart("And?"),))
 
@@ -165,6 +166,24 @@ def _named(state: State, kind: type[Event], fields: set[str], subject: str) -> d
         return {**said, "epoch": run.epoch, "attempt": run.attempt}
     last = last_minted(state, TAGS[ANSWERED[kind]], subject)
     return {**said, "epoch": state.epoch, "attempt": 1 if last is None else last}
+
+
+def _pointed(state: State) -> Iterator[Event]:
+    """Yield what only makes sense here: ends of earlier attempts, a false digest, what is queued, a clock that has run out."""
+    at = state.at
+    for call in all_calls(state):
+        for run in (*call.unproved[-1:], *call.voided[-1:]):
+            for kind in _OF_RUNS:
+                yield an_event(kind, at, call_id=call.call_id, epoch=run.epoch, attempt=run.attempt)
+        if isinstance(call.state, Proposed):
+            named = {"call_id": call.call_id, "epoch": state.epoch, "attempt": call.tries.reviews}
+            yield an_event(events.PolicyAllowed, at, digest="false", **named)
+    for queued in (*state.queues.steering, *state.queues.follow_ups):
+        yield events.MessageWithdrawn(at=at, message_id=queued.message_id)
+    if state.turn.due_at is not None:
+        late, number = max(at, state.turn.due_at), state.turn.number
+        yield events.SteeringQueued(at=late, message_id="late", parts=(TextPart("Still there?"),))
+        yield events.AbortRequested(at=late, act_id="late", scope=events.AbortScope.AFTER_STEP, turn=number)
 
 
 _OF_RUNS: tuple[type[Event], ...] = (

@@ -140,7 +140,7 @@ class Reached:
         """Note what one event reached."""
         names = self._names
         if judgement.verdict is not Verdict.ACCEPTED:
-            self._rows.update(row for row in judgement.rows if row.kind in (Kind.GUARD, Kind.IGNORE))
+            self._rows.update(row for row in judgement.rows if row.answered_by_call or row.kind in (Kind.GUARD, Kind.IGNORE))
             if judgement.verdict is Verdict.REJECTED:
                 names["rejection codes"].add(judgement.reason)
             elif judgement.reason == "observations-used-up" and isinstance(passage.event, ToolProgressed):
