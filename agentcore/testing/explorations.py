@@ -93,9 +93,11 @@ def kinds() -> Iterator[Exploration]:
             yield _on_one(effect, **options)
     yield _on_one(Effect.FENCEABLE, crash=1, damage=1)
     keyed = (tool("writes", Effect.KEYED, detached=True), READS)
-    asked = {"approval": 2, "crash": 1}
+    asked = {"approval": 1, "crash": 1}
     yield _feature("keyed-asked-again", ((calling("writes"),), (ANSWER,)), tools=keyed, budget=asked)
-    yield _feature("keyed-beside-pure", ((calling("writes", "reads"),), (ANSWER,)), tools=keyed)
+    one = Policy(sequential=True)
+    both = ((calling("writes", "reads"),), (ANSWER,))
+    yield _feature("keyed-beside-pure", both, tools=keyed, policy=one, budget={"crash": 1})
     yield _on_one(Effect.INSPECTABLE, crash=1, inquiry=1)
 
 
@@ -237,12 +239,14 @@ def _of_the_calls() -> Iterator[Exploration]:
     yield _feature("one-tool-call", ((calling("writes", "reads"),), (ANSWER,)), limits=few, budget={"retry": 1})
     yield _feature("stop-after-step", (CALL, (ANSWER,)), budget={"abort-after-step": 1, "follow-up": 1})
     yield _feature("pure", (CALL, (ANSWER,)), budget={"abort": 2, "timer": 1})
-    yield _feature("pure-crash", (CALL, (ANSWER,)), budget={"abort": 1, "crash": 2})
+    yield _feature("pure-crash", (CALL, (ANSWER,)), budget={"abort": 1, "crash": 1})
     yield _feature("pure-started", (CALL, (ANSWER,)), budget={"start": 1, "progress": 1, "abort-call": 1})
     yield _feature("pure-gone", (CALL, (ANSWER,)), budget={"tool-gone": 1, "crash": 1})
     needed = tool("writes", Effect.FENCEABLE, detached=True, required=True, on_failure="block")
     task = ((calling("writes"),), (ANSWER,))
     yield _feature("required", task, tools=(needed,), budget={"detach": 1, "abort": 1})
+    given_up = (tool("writes", Effect.OPAQUE, detached=True, required=True),)
+    yield _feature("required-given-up", task, tools=given_up, budget={"detach": 1})
     yield _feature("required-steered", task, tools=(needed,), budget={"detach": 1, "steering": 1})
     yield _feature(
         "required-reviewed", task, tools=(needed,), reviews_completion=True, budget={"detach": 1, "crash": 1}
@@ -276,8 +280,10 @@ def _of_the_session() -> Iterator[Exploration]:
         ("denied", {"danger": 1}),
     ):
         steps = 0 if name == "exhausted" else 5
-        after = {**option, "reopen": 1, "crash": 1, "steering": 1}
+        after = {**option, "reopen": 1, "steering": 1}
         yield _feature(name, (CALL, (ANSWER,)), limits=_limited(steps=steps), budget=after)
+        steps_of = _limited(steps=steps)
+        yield _feature(f"{name}-crash", (CALL, (ANSWER,)), limits=steps_of, budget={**option, "crash": 1})
         unsaved = {**option, "checkpoint-failure": 2, "abort-all": 1}
         yield _feature(f"{name}-unsaved", (CALL, (ANSWER,)), limits=_limited(steps=steps), budget=unsaved)
 

@@ -164,16 +164,13 @@ def of_policy(scene: Scene, command: EvaluatePolicy) -> Iterator[Move]:
 def of_question(scene: Scene, command: AskApproval) -> Iterator[Move]:
     """A person grants what was shown or something else, refuses, or is not there."""
     call, own, person = scene.call(command.call_id), names(command, scene.world.now), Source.PERSON
-    for option, arguments in (("", call.arguments), ("changed-grant", CHANGED)):
+    changed = f'{{"other":{scene.used("changed-grant")}}}'
+    for option, arguments in (("", call.arguments), ("changed-grant", changed)):
         grant = events.ApprovalGranted(**own, arguments=arguments, digest=digest(arguments))
         yield from scene.tells(grant, costs=option, source=person)
     yield from scene.tells(events.ApprovalDenied(**own), costs="denial", source=person)
     yield from scene.tells(events.ApprovalDenied(**own, feedback="use the other one"), costs="feedback", source=person)
     yield from scene.gives_up(command)
-
-
-CHANGED = '{"other":true}'
-"""Arguments that nobody asked for."""
 
 
 def of_execution(scene: Scene, command: ExecuteTool) -> Iterator[Move]:

@@ -169,7 +169,7 @@ def _named(state: State, kind: type[Event], fields: set[str], subject: str) -> d
 
 
 def _pointed(state: State) -> Iterator[Event]:
-    """Yield what only makes sense here: ends of earlier attempts, a false digest, what is queued, a clock that has run out."""
+    """Yield what only makes sense here: ends of earlier attempts, a false digest, what is queued, a clock run out."""
     at = state.at
     for call in all_calls(state):
         for run in (*call.unproved[-1:], *call.voided[-1:]):

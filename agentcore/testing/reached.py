@@ -22,7 +22,7 @@ from agentcore.events import (
     ToolProgressed,
 )
 from agentcore.limits import allows
-from agentcore.messages import DeniedCall, FinishReason, ReasoningPart
+from agentcore.messages import DeniedCall, FinishReason, ReasoningPart, ToolMessage
 from agentcore.reduce import Judgement, Verdict
 from agentcore.states import Ending, Preparing, Ready, Released, Saving, Settled, State, StopReason
 from agentcore.table import Kind, Row
@@ -87,12 +87,8 @@ def _of_refusal(passage: Passage) -> str:
 
 def _of_grant(passage: Passage) -> str:
     """A grant that changed the arguments, and became a refusal."""
-    denied = [
-        new
-        for _, new in passage.moved
-        if new is not None and isinstance(new.state, Settled) and isinstance(new.state.outcome, DeniedCall)
-    ]
-    return "changed_grants" if denied else ""
+    results = (result for message in passage.said if isinstance(message, ToolMessage) for result in message.results)
+    return "changed_grants" if any(isinstance(result.outcome, DeniedCall) for result in results) else ""
 
 
 def _of_loss(passage: Passage) -> str:
@@ -140,7 +136,8 @@ class Reached:
         """Note what one event reached."""
         names = self._names
         if judgement.verdict is not Verdict.ACCEPTED:
-            self._rows.update(row for row in judgement.rows if row.answered_by_call or row.kind in (Kind.GUARD, Kind.IGNORE))
+            final = (Kind.GUARD, Kind.IGNORE)
+            self._rows.update(row for row in judgement.rows if row.answered_by_call or row.kind in final)
             if judgement.verdict is Verdict.REJECTED:
                 names["rejection codes"].add(judgement.reason)
             elif judgement.reason == "observations-used-up" and isinstance(passage.event, ToolProgressed):
