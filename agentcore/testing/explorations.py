@@ -251,6 +251,7 @@ def _of_the_calls() -> Iterator[Exploration]:
     yield _feature(
         "required-reviewed", task, tools=(needed,), reviews_completion=True, budget={"detach": 1, "crash": 1}
     )
+    yield _feature("abort-one-of-two", ((calling("writes", "reads"),), (ANSWER,)), budget={"abort-call": 1})
     yield from _of_blocking()
     yield _feature("absent", ((calling("writes", "reads"),), (ANSWER,)), budget={"retry": 1, "inspection": 1})
 

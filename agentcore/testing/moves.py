@@ -155,7 +155,10 @@ def of_policy(scene: Scene, command: EvaluatePolicy) -> Iterator[Move]:
     call, own = scene.call(command.call_id), names(command, scene.world.now)
     sealed: dict[str, Any] = {"arguments": call.arguments, "digest": digest(call.arguments)}
     yield from scene.tells(events.PolicyAllowed(**own, **sealed, rule="allow"))
-    yield from scene.tells(events.PolicyAsked(**own, **sealed, rule="ask"), costs="approval")
+    # A hook changes once more what a person has changed: nobody has granted that.
+    asked = '{"hooked":true}' if call.tries.changes_used else call.arguments
+    question = events.PolicyAsked(**own, arguments=asked, digest=digest(asked), rule="ask")
+    yield from scene.tells(question, costs="approval")
     yield from scene.tells(events.PolicyBlocked(**own, rule="block", reason="not here"), costs="denial")
     yield from scene.tells(events.PolicyBlocked(**own, rule="block", reason="no", dangerous=True), costs="danger")
     yield from scene.tells(events.ArgumentsRefused(**own, problem="path is missing"), costs="refused-arguments")
