@@ -36,8 +36,8 @@ from agentcore.events import (
 )
 from agentcore.messages import EffectSeen
 from agentcore.policy import Effect
-from agentcore.states import Call, EffectUnknown, Settled, State
-from agentcore.testing.passage import Passage, all_calls, find_call
+from agentcore.states import EffectUnknown, Settled, State
+from agentcore.testing.passage import Passage, find_call
 
 DEAD_MS = 1_000
 """How long a session lies dead after a crash, in milliseconds."""
@@ -213,8 +213,3 @@ def matters(world: World, state: State, attempt: Attempt) -> bool:
     if attempt.excused or attempt.repeatable:
         return False
     return sum(each.deed is not Deed.VOID and not each.excused for each in world.of(attempt.call_id)) > 1
-
-
-def calls_heard_of(state: State) -> Iterator[Call]:
-    """Iterate over the calls whose end is not known."""
-    return (call for call in all_calls(state) if call.registered or not isinstance(call.state, Settled))

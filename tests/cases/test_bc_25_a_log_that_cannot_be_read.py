@@ -105,7 +105,7 @@ async def or_a_new_one(root: Path) -> None:
         await by_agent(root)
     except AssertionError:
         raise
-    except Exception:  # noqa: BLE001 - that is the fault of this twin
+    except Exception:
         agent = Agent(model=ScriptedModel([Say("hello")]), store=FileStore(root))
         async with agent.open("s2", create=True):
             pass

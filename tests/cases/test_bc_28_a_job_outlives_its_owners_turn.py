@@ -84,7 +84,7 @@ def check(*, crash: bool = False, reducer=reduce) -> None:
 
 
 @pytest.mark.parametrize("crash", [False, True])
-@pytest.mark.req("R-169", "R-168", "R-167", "R-249", "L-22")
+@pytest.mark.req("R-169", "R-168", "R-167", "R-249")
 def test_a_job_is_listed_until_its_end_is_told_once(crash):
     check(crash=crash)
 
@@ -126,7 +126,7 @@ def test_a_turn_that_does_not_wait_for_what_it_requires_is_found_out():
         fails(check_required)
 
 
-@pytest.mark.req("R-177", "L-20")
+@pytest.mark.req("R-177")
 def test_a_job_can_be_stopped_after_the_turn_that_started_it():
     case = owner()
     case.abort(AbortScope.TASK, J)

@@ -127,7 +127,7 @@ def check_never_for_ever(reducer=reduce) -> None:
     assert ui_status(case.state).unresolved == (K3,)
 
 
-@pytest.mark.req("R-155", "R-162", "D-7", "L-22")
+@pytest.mark.req("R-155", "R-162", "D-7")
 def test_a_parent_never_waits_for_ever():
     check_never_for_ever()
 

@@ -117,12 +117,12 @@ CHECKS = (check_a, check_b, check_c, check_d)
 @pytest.mark.parametrize("max_parallel", [1, 2, 8, 100])
 @pytest.mark.parametrize("effect", [Effect.PURE, Effect.FENCEABLE])
 @pytest.mark.parametrize("check", CHECKS)
-@pytest.mark.req("R-102", "R-106", "R-214", "D-5", "L-15")
+@pytest.mark.req("R-102", "R-106", "R-214", "D-5")
 def test_no_call_starts_beyond_the_limit(check, effect, max_parallel):
     check(at_work(effect, max_parallel))
 
 
-@pytest.mark.req("G-5", "L-15")
+@pytest.mark.req("G-5")
 def test_a_restart_counts_by_the_same_rule():
     check_a(at_work(Effect.PURE, 8), restart=True)
 

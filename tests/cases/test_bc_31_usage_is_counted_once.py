@@ -66,13 +66,13 @@ def used(case: Case) -> tuple[int | None, int | None]:
     return told.turn.input_tokens, told.turn.output_tokens
 
 
-@pytest.mark.req("R-235", "L-16", "R-228")
+@pytest.mark.req("R-235", "R-228")
 def test_each_attempt_is_counted_once():
     check()
 
 
 @pytest.mark.parametrize(("tokens", "phase"), [(470, Exhausted), (471, AwaitingModel)])
-@pytest.mark.req("R-105", "L-15")
+@pytest.mark.req("R-105")
 def test_the_budget_is_asked_about_exactly_these_numbers(tokens, phase):
     case = check(tokens=tokens)
     case.all_saved()
@@ -131,7 +131,7 @@ async def check_wire() -> None:
 
 
 @pytest.mark.anyio
-@pytest.mark.req("R-235", "L-16")
+@pytest.mark.req("R-235")
 async def test_the_last_of_several_running_totals_counts():
     await check_wire()
 
@@ -140,4 +140,3 @@ async def test_the_last_of_several_running_totals_counts():
 async def test_adding_running_totals_up_is_found_out():
     with patched((chat_decode, "later", lambda old, new: old + new)):
         await fails_async(check_wire)
-

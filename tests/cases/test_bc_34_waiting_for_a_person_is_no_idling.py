@@ -150,4 +150,3 @@ def trace_of(check) -> list:
     with patched((Case, "check_replay", lambda case: made.append(case))):
         check()
     return made[-1].trace
-

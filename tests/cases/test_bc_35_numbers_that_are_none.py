@@ -78,7 +78,7 @@ async def check(tmp_path, value, arguments: str = "{}") -> None:
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("wrap", [lambda value: value, Returned])
-@pytest.mark.req("R-242", "R-200", "L-18")
+@pytest.mark.req("R-242", "R-200")
 async def test_a_result_that_is_not_finite_is_replaced_and_says_so(tmp_path, wrap):
     await check(tmp_path, wrap(VALUES))
 

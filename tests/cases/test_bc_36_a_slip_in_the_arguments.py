@@ -65,7 +65,7 @@ def check_step_1() -> None:
     assert replied.parts[0].arguments == LONG
 
 
-@pytest.mark.req("R-111", "R-130", "R-128", "L-12", "D-3")
+@pytest.mark.req("R-111", "R-130", "R-128", "D-3")
 def test_a_call_with_wrong_arguments_is_answered_and_spoils_only_itself():
     check_step_1()
 
@@ -100,7 +100,7 @@ def check_cut(label: FinishReason = FinishReason.TOOL_CALLS) -> None:
 
 
 @pytest.mark.parametrize("label", [FinishReason.TOOL_CALLS, FinishReason.STOP, FinishReason.LENGTH])
-@pytest.mark.req("D-15", "R-146", "L-12", "R-086")
+@pytest.mark.req("D-15", "R-146", "R-086")
 def test_arguments_that_end_early_mean_that_the_message_was_cut(label):
     check_cut(label)
 
@@ -201,4 +201,3 @@ def test_no_arguments_at_all_are_an_empty_object(raw):
 def test_taking_empty_text_for_a_slip_is_found_out():
     with patched((reply, "parse_arguments", lambda raw: _parse(raw or "null"))):
         fails(check_empty)
-

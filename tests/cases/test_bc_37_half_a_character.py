@@ -225,7 +225,6 @@ def test_a_preview_by_code_units_is_found_out():
         fails(check_evidence)
 
 
-@pytest.mark.req("L-18")
 def test_an_event_with_half_a_character_is_never_written():
     event = ToolSucceeded(at=0, call_id="1.1.0", epoch=0, attempt=1, result=LONE)
     with pytest.raises(EncodeError, match="clean the text first"):
@@ -235,4 +234,3 @@ def test_an_event_with_half_a_character_is_never_written():
         encode_event(replied)
     line = encode_event(ModelReplied(at=0, request_id="1.1", epoch=0, attempt=1, parts=(TextPart("x"),)))
     assert decode_event(line.replace(b'"x"', b'"\\ud99c"')).parts == (TextPart(MARK),)
-

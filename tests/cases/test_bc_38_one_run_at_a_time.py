@@ -67,7 +67,7 @@ def said(case: Case) -> list[str]:
     return [message.parts[0].text for message in case.history if isinstance(message, UserMessage)]
 
 
-@pytest.mark.req("D-33", "R-063", "R-239", "R-245", "G-3", "L-14")
+@pytest.mark.req("D-33", "R-063", "R-239", "R-245", "G-3")
 def test_a_second_submit_neither_runs_beside_the_first_nor_twice():
     check(running())
 
@@ -121,7 +121,7 @@ async def _send(session, words: str, name: str) -> None:
 
 
 @pytest.mark.anyio
-@pytest.mark.req("D-33", "R-239", "L-14")
+@pytest.mark.req("D-33", "R-239")
 async def test_two_clients_and_a_repetition_leave_one_history():
     await check_engine()
 

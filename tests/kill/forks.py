@@ -128,7 +128,7 @@ def _live(run, job) -> int:
     faulthandler.dump_traceback_later(LONGEST_S, exit=True)
     try:
         run(job)
-    except BaseException:  # noqa: BLE001 - whatever it was, the child must end here and not go on as a server
+    except BaseException:
         traceback.print_exc()
         return 1
     return 0

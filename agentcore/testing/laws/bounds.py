@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import attrs
 
 from agentcore.events import HOST_EVENTS, TimerFired
@@ -12,7 +14,7 @@ from agentcore.testing.laws.ranking import ranking
 from agentcore.testing.passage import Passage, find_call
 
 _COUNTED = tuple(field.name for field in attrs.fields(Counters))
-_OF_CALL = {
+_OF_CALL: Mapping[str, str] = {
     "effect_retries": "retries_used",
     "inspections": "inspections_used",
     "observations": "observations_used",

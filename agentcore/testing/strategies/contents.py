@@ -133,7 +133,11 @@ def _purpose(state: State, dice: Dice, _call: Call | None) -> CompactionPurpose:
     return dice.weighed({own: 6, **{purpose: 1 for purpose in CompactionPurpose if purpose is not own}})
 
 
-_FAILURES = {ModelFailure.OVERFLOW: 3, ModelFailure.MEDIA_TOO_LARGE: 2, ModelFailure.FATAL: 1}
+_FAILURES: Mapping[ModelFailure, int] = {
+    ModelFailure.OVERFLOW: 3,
+    ModelFailure.MEDIA_TOO_LARGE: 2,
+    ModelFailure.FATAL: 1,
+}
 
 FITTING: Mapping[str, Callable[[State, Dice, Call | None], Any]] = {
     "at": _at,

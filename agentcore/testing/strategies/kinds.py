@@ -10,6 +10,7 @@ import enum
 import functools
 import types
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import attrs
@@ -38,15 +39,11 @@ def roll(kind: Any, dice: Dice) -> Any:
     return kind(**_fields(kind, dice))
 
 
-_HINTS: dict[type[Any], Mapping[str, Any]] = {}
-
-
-def hints(kind: type[Any]) -> Mapping[str, Any]:
+@cache
+def hints(kind: Any) -> Mapping[str, Any]:
     """Return the types of a class's fields, by name."""
-    if kind not in _HINTS:
-        found = get_type_hints(kind)
-        _HINTS[kind] = {field.name: found[field.name] for field in attrs.fields(kind)}
-    return _HINTS[kind]
+    found = get_type_hints(kind)
+    return {field.name: found[field.name] for field in attrs.fields(kind)}
 
 
 def _fields(kind: type[Any], dice: Dice) -> dict[str, Any]:
