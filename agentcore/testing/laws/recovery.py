@@ -20,7 +20,6 @@ from agentcore.states import (
     ENDS,
     RUNNING,
     WORKING,
-    Because,
     Call,
     EffectUnknown,
     Idle,
@@ -129,8 +128,9 @@ def an_abort_reaches_its_scope(passage: Passage) -> str | None:
     event = passage.event
     if not isinstance(event, AbortRequested) or passage.before is passage.after:
         return None
-    if isinstance(passage.before.phase, WORKING) and passage.after.phase.transition.because is Because.TIME_IS_UP:
-        return None
+    due_at = passage.before.turn.due_at
+    if due_at is not None and event.at >= due_at:
+        return None  # the turn's time is up as well, and that reaches all of it
     reached = {call.call_id for call in _in_scope(passage.before, event)}
     for old, new in passage.moved:
         if old is not None and old.call_id not in reached and new is not None and not isinstance(old.state, Ready):
