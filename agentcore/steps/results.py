@@ -14,6 +14,7 @@ from agentcore.messages import (
     NotExecuted,
     NotExecutedReason,
     Outcome,
+    ProvedBy,
     Succeeded,
     ToolResult,
 )
@@ -52,6 +53,8 @@ NOBODY = "nobody"
 def describe(outcome: Outcome) -> str:
     """Say in words what became of a call."""
     match outcome:
+        case Succeeded(result="", proved_by=witness) if witness is not ProvedBy.ATTEMPT:
+            return "It happened, as was found out afterwards; nothing more is known of its result."
         case Succeeded(result=result):
             return result
         case FailedCall(error=error):

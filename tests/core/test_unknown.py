@@ -8,8 +8,10 @@ from agentcore import Effect, Limits, Verdict
 from agentcore.commands import CancelTool, InspectEffect
 from agentcore.events import (
     AbortScope,
+    EffectResolved,
     Finding,
     Inspector,
+    Resolution,
     ToolLost,
     ToolSucceeded,
 )
@@ -21,6 +23,7 @@ from agentcore.messages import (
     NotExecuted,
     NotExecutedReason,
     Succeeded,
+    ToolMessage,
 )
 from agentcore.rejections import RejectionCode
 from agentcore.states import AwaitingModel, Because, Cancelled, RunningTools, Stopping
@@ -433,3 +436,11 @@ class TestAResume:
         session.resume()
         session.give(ToolSucceeded, **execution, result="done")
         assert session.outcome() == Succeeded("done", timed_out=True)
+
+
+@pytest.mark.req("R-157", "R-242")
+def test_a_person_who_says_only_that_it_happened_is_understood():
+    session = unknown(tool())
+    session.tried(EffectResolved, call_id="1.1.0", resolution=Resolution.EXECUTED)
+    results = [message for message in session.state.history if isinstance(message, ToolMessage)]
+    assert "It happened" in results[-1].results[0].content

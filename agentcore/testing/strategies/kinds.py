@@ -39,9 +39,13 @@ def roll(kind: Any, dice: Dice) -> Any:
     return kind(**_fields(kind, dice))
 
 
-@cache
 def hints(kind: Any) -> Mapping[str, Any]:
     """Return the types of a class's fields, by name."""
+    return _hints(kind)
+
+
+@cache
+def _hints(kind: Any) -> Mapping[str, Any]:
     found = get_type_hints(kind)
     return {field.name: found[field.name] for field in attrs.fields(kind)}
 
