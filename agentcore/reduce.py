@@ -30,7 +30,7 @@ from agentcore.steps.batch import absorb
 from agentcore.steps.storage import order_checkpoint
 from agentcore.steps.timers import keep_clock
 from agentcore.steps.verdicts import Advance, Ignored, Refused, StopEntered, TimePassed
-from agentcore.table import TABLES, Row, Tables
+from agentcore.table import TABLES, Kind, Row, Tables
 
 MOVES_MAX = 100
 """Moves after one event beyond which ``advance`` counts as not settling: a batch cannot have more calls than that to
@@ -199,6 +199,17 @@ class _Lookup:
         for row in tables.turn:
             if row.event is Advance:
                 self.moves[row.source] = (*self.moves.get(row.source, ()), row)
+        self.legal_in_turn = _legal(tables.turn)
+        self.legal_of_call = _legal(tables.call)
+
+
+def _legal(table: tuple[Row, ...]) -> dict[type[Any], tuple[str, ...]]:
+    """Name for each source the events that a table can accept there, so that no rejection walks through the table."""
+    found: dict[type[Any], dict[str, None]] = {}
+    for row in table:
+        if row.kind is Kind.STEP and row.event in EVENTS:
+            found.setdefault(row.source, {})[row.event.__name__] = None
+    return {source: tuple(names) for source, names in found.items()}
 
 
 class Reducer:
@@ -260,10 +271,9 @@ class Reducer:
 
     def legal_events(self, state: State, call: Call | None = None) -> tuple[str, ...]:
         """Name the events that the table of the machine in question can accept here."""
-        table, source = (self.tables.call, call.state) if call is not None else (self.tables.turn, state.phase)
-        names = (row.event.__name__ for row in table if row.source is type(source) and row.kind.value == "step")
-        real = {event.__name__ for event in EVENTS}
-        return tuple(name for name in dict.fromkeys(names) if name in real)
+        if call is not None:
+            return self._lookup.legal_of_call.get(type(call.state), ())
+        return self._lookup.legal_in_turn.get(type(state.phase), ())
 
 
 def make_reduce(tables: Tables) -> Reducer:

@@ -128,6 +128,8 @@ class Search:
         self.broken: dict[str, Broken] = {}
         self.transitions = 0
         self._transition_laws = [(law.name, law.transition) for law in laws.values() if law.transition is not None]
+        refusing = {law.name for law in laws.values() if law.refusals}
+        self._refusal_laws = [(name, check) for name, check in self._transition_laws if name in refusing]
         self._monitors = [(law.name, law.monitor) for law in laws.values() if law.monitor is not None]
         self._world_laws = [(law.name, law.world) for law in laws.values() if law.world is not None]
         self._state_laws = [(law.name, law.state) for law in laws.values() if law.state is not None]
@@ -316,7 +318,7 @@ class Search:
         if problem := defect(passage):
             self._break(next(iter(self.laws)), problem, place.number, step)
             return False
-        for name, check in self._transition_laws:
+        for name, check in self._transition_laws if passage.after is not passage.before else self._refusal_laws:
             if problem := check(passage):
                 self._break(name, problem, place.number, step)
                 return False

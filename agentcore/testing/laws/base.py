@@ -58,7 +58,9 @@ class Law:
     text: str
     """What must hold, in words."""
     transition: Callable[[Passage], str | None] | None = None
-    """Looks at one event; asked about every one."""
+    """Looks at one event; asked about every one that is accepted."""
+    refusals: bool = False
+    """The look at one event is for refused and ignored ones too."""
     monitor: Monitor | None = None
     """Looks at one accepted event with a memory."""
     state: Callable[[State, Core], str | None] | None = None
@@ -76,9 +78,9 @@ class Law:
 Check = Callable[[Passage], str | None]
 
 
-def transition_law(name: str) -> Callable[[Check], Law]:
+def transition_law(name: str, *, refusals: bool = False) -> Callable[[Check], Law]:
     """Make a law of a check of one event; its text is the check's docstring."""
-    return lambda check: Law(name, words(check), transition=check)
+    return lambda check: Law(name, words(check), transition=check, refusals=refusals)
 
 
 def state_law(name: str) -> Callable[[Callable[[State, Core], str | None]], Law]:

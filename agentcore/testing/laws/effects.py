@@ -262,6 +262,10 @@ def _run_id(call: Call) -> tuple[int, int] | None:
 
 
 def _is_retried(old: Call, new: Call) -> bool:
-    """Say whether the attempt that was under way is kept as voided, unproved or harmless behind another one."""
-    runs = {run.id for run in (*new.voided, *new.unproved)}
-    return new.contract.pure or _run_id(old) in runs
+    """Say whether the attempt that was under way is kept as voided, unproved or harmless behind another one.
+
+    Or it has ended in a way that denies an effect, and an earlier attempt that may have had one is found out instead.
+    """
+    kept = {run.id for run in (*new.voided, *new.unproved)}
+    earlier = isinstance(new.state, EffectUnknown) and _run_id(new) in {run.id for run in old.unproved}
+    return new.contract.pure or _run_id(old) in kept or earlier

@@ -161,14 +161,15 @@ def _call(call: Call, limits: Limits) -> tuple[int, ...]:
 def _loose_ends(call: Call, unknown: EffectUnknown) -> int:
     """Count what can still be heard about an unknown attempt without a bound being spent.
 
-    Looking comes before the pause that follows it, and a program before a person; an attempt that is heard to have
-    ended may be looked into at once. Each earlier attempt may report once.
+    1. A program that looks may find the attempt still running: then it pauses, and the attempt is told to stop.
+    2. An attempt that is told to stop, or not seen to end, may be heard to have ended: then somebody looks at once.
+    3. Each earlier attempt may report once.
     """
-    silent = left(len(call.unproved) + len(call.voided), len(unknown.reports))
-    inquiry = unknown.inquiry
-    looking = 2 * (inquiry.by is Inspector.PROGRAM) + (inquiry.resume_at is None)
+    inquiry, paused = unknown.inquiry, unknown.inquiry.resume_at is not None
+    looking = (1 if paused else 4) if inquiry.by is Inspector.PROGRAM else int(not paused)
     told = unknown.live + (unknown.cancel is not None)
-    return silent + 8 * (unknown.proved_absent is None or unknown.rechecked) + 4 * told + looking
+    silent = left(len(call.unproved) + len(call.voided), len(unknown.reports))
+    return silent + 16 * (unknown.proved_absent is None or unknown.rechecked) + 2 * told + looking
 
 
 def _storage(state: State, limits: Limits) -> tuple[int, ...]:

@@ -127,7 +127,7 @@ TOLD: tuple[type[Event], ...] = (*RESULTS, ToolStarted, ToolProgressed, ToolLost
 """Everything a tool tells of an attempt."""
 
 
-@transition_law("L13")
+@transition_law("L13", refusals=True)
 def late_results_start_nothing(passage: Passage) -> str | None:
     """A result for an unknown, foreign or stale id is rejected and recorded and starts nothing.
 
@@ -184,8 +184,8 @@ def _earlier(passage: Passage, key: Key) -> str | None:
     newer = isinstance(call.state, Executing | CancellationRequested)
     if newer and call.contract.effect is not Effect.KEYED:
         return "was accepted, though a newer attempt has started"
-    if passage.executions:
-        return "started an execution"
+    if any(command.call_id == call.call_id for command in passage.executions):
+        return "started an execution of its own call"
     after = find_call(passage.after, key.id)
     kept = after is not None and isinstance(after.state, EffectUnknown) and isinstance(call.state, EffectUnknown)
     settled = after is None or isinstance(after.state, Settled)

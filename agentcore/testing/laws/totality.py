@@ -13,6 +13,7 @@ from agentcore.events import (
     RetryRequested,
     SessionReopened,
     SessionResumed,
+    ToolCancelled,
 )
 from agentcore.rejections import RejectionCode
 from agentcore.states import State
@@ -31,8 +32,13 @@ REPEATABLE: tuple[type[Event], ...] = (
     InspectionRequested,
     RetryRequested,
     EffectResolved,
+    ToolCancelled,
 )
-"""Acts without an id of their own: once other events lie between, they are acts anew."""
+"""Events that carry no id of their own: once others lie between, they are acts anew, or answers anew.
+
+``ToolCancelled`` names the execution and not the order to stop it, so where an attempt was told to stop a second time
+the same words answer the second order.
+"""
 
 
 @state_law("L1")
@@ -50,7 +56,7 @@ def reduce_is_a_function(state: State, core: Core) -> str | None:
     return None if hash(state) == mark else "the state was changed by being looked at"
 
 
-@transition_law("L2")
+@transition_law("L2", refusals=True)
 def what_is_refused_changes_nothing(passage: Passage) -> str | None:
     """Rejected and ignored events return the same state object. An event delivered twice changes nothing the second
     time.
