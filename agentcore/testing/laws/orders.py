@@ -91,7 +91,7 @@ L3 = Law(
     "L3",
     words(commands_are_the_difference),
     commands_are_the_difference,
-    Monitor(Gone(), note_what_left, what_may_return, of_world=True),
+    monitor=Monitor(Gone(), note_what_left, what_may_return, of_world=True),
 )
 
 
