@@ -70,8 +70,9 @@ class Runs:
 
     def check(self, world: World, *, deeds: int = 1) -> State:
         """The turn has ended with its answer, each effect happened exactly once, and the record is whole."""
+        state = self.check_turn(world)
         assert len(world.deeds()) == deeds, world.deeds()
-        return self.check_turn(world)
+        return state
 
     def check_turn(self, world: World) -> State:
         """What ``check`` finds without the notes of a witness."""

@@ -1,8 +1,8 @@
 """Sees what a process does to the world, from inside, and kills it where it is told to.
 
 Everything that engine, stores and tools do to the disk lies between two kill points. At each point the witness looks
-whether the target is another file than before, and writes that down, before it may end the process. So no deed can be
-missed, and none is counted twice.
+whether the target is another file than before, and writes that down, before it may end the process; a rename and the
+note of it are one act. So no deed can be missed, and none is counted twice.
 
 It also keeps what the disk is known to hold: of each file what it held at its last sync, of each directory its names.
 ``fsync`` itself is left out: it changes nothing for a process that is killed, and a power cut is made of these notes.
@@ -47,7 +47,7 @@ class Witness(osio.KillPoints):
     def install(self) -> None:
         """Watch this process from now on."""
         osio.POINTS = self
-        osio.sync = self.sync
+        osio.sync, osio.rename = self.sync, self.rename
 
     def sync(self, descriptor: int) -> None:
         """Remember what would be durable from here on."""
@@ -59,13 +59,23 @@ class Witness(osio.KillPoints):
             else:
                 self._disk.contents[found.st_ino] = place.read_bytes()
 
-    def _reach(self, point: str) -> None:
+    def rename(self, source, target, *, source_fd: int | None = None, target_fd: int | None = None) -> None:
+        """Do a rename and note the deed in one: no thread may end the process between the two."""
+        with osio.around("rename"), self._one_at_a_time:
+            os.replace(source, target, src_dir_fd=source_fd, dst_dir_fd=target_fd)
+            self._look()
+
+    def _look(self) -> None:
+        """Write down a deed if the target is another file than before."""
         now = _identity(self._world.target)
         if now not in (None, self._seen):
             sink = os.open(self._world.sink, _TO_EXTEND)
             os.write(sink, b"wrote it\n")
             os.close(sink)
         self._seen = now
+
+    def _reach(self, point: str) -> None:
+        self._look()
         name = f"{point} {_place()}"
         self._passed[name] += 1
         here = f"{name} #{self._passed[name]}"
