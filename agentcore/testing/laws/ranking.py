@@ -175,8 +175,10 @@ def _loose_ends(call: Call, unknown: EffectUnknown) -> int:
 def _storage(state: State, limits: Limits) -> tuple[int, ...]:
     """Rank a wish beyond the checkpoint in flight above one that it covers or that waits for its next try."""
     storage = state.storage
-    if storage.wanted <= storage.durable:
+    # A step that waits for a mended import wants it saved as well.
+    wanted = max(storage.wanted, storage.barrier) if isinstance(state.phase, Preparing) else storage.wanted
+    if wanted <= storage.durable:
         due = 0
     else:
-        due = 2 if storage.in_flight is not None and storage.wanted > storage.in_flight else 1
+        due = 2 if storage.in_flight is not None and wanted > storage.in_flight else 1
     return due, left(limits.checkpoint_retries, storage.failures), storage.retry_at is not None

@@ -25,9 +25,11 @@ from agentcore.states import (
     Idle,
     Ready,
     Released,
+    Saving,
     Settled,
     State,
     Stopping,
+    StopReason,
 )
 from agentcore.testing.answers import failing, names
 from agentcore.testing.core import Core
@@ -116,6 +118,14 @@ def plain_answer(command: Command, at: int) -> Event | None:
             return failing(command, at)
 
 
+def _ended_otherwise(passage: Passage) -> bool:
+    """Say whether the turn came to its end in this passage for another reason than the abort itself."""
+    before, after = passage.before.phase, passage.after.phase
+    if isinstance(before, Stopping | Saving) or not isinstance(after, Stopping | Saving):
+        return False
+    return after.ending.reason is not StopReason.USER_ABORT
+
+
 @transition_law("L20")
 def an_abort_reaches_its_scope(passage: Passage) -> str | None:
     """Abort reaches every unit in its scope, unknown ones too, and no other.
@@ -131,6 +141,8 @@ def an_abort_reaches_its_scope(passage: Passage) -> str | None:
     due_at = passage.before.turn.due_at
     if due_at is not None and event.at >= due_at:
         return None  # the turn's time is up as well, and that reaches all of it
+    if _ended_otherwise(passage):
+        return None  # what was stopped blocks its turn, and that reaches all of it
     reached = {call.call_id for call in _in_scope(passage.before, event)}
     for old, new in passage.moved:
         if old is not None and old.call_id not in reached and new is not None and not isinstance(old.state, Ready):
