@@ -177,8 +177,5 @@ def _storage(state: State, limits: Limits) -> tuple[int, ...]:
     storage = state.storage
     # A step that waits for a mended import wants it saved as well.
     wanted = max(storage.wanted, storage.barrier) if isinstance(state.phase, Preparing) else storage.wanted
-    if wanted <= storage.durable:
-        due = 0
-    else:
-        due = 2 if storage.in_flight is not None and wanted > storage.in_flight else 1
+    due = 0 if wanted <= storage.durable else 2 if storage.in_flight is not None and wanted > storage.in_flight else 1
     return due, left(limits.checkpoint_retries, storage.failures), storage.retry_at is not None
