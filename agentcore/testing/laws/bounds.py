@@ -35,11 +35,12 @@ def limits_hold(passage: Passage) -> str | None:
     if before is after:
         return None
     limits = after.config.limits
-    if passage.requests and (problem := _requested(after, limits)):
+    if passage.requests and (problem := _requested(before, after, limits)):
         return problem
     for command in passage.executions:
-        call = find_call(after, command.call_id)
-        if call is not None and not _fits(limits.tool_calls, after.turn.counters.tool_calls):
+        call, known = find_call(after, command.call_id), find_call(before, command.call_id)
+        counted = known is not None and known.counted
+        if call is not None and not counted and not _fits(limits.tool_calls, after.turn.counters.tool_calls):
             return f"{command.call_id} is executed beyond {limits.tool_calls} tool calls"
     for old, new in passage.moved:
         if old is not None and new is not None and (problem := _exceeded_by(old, new, limits)):
@@ -52,10 +53,11 @@ def _fits(limit: Count, used: int) -> bool:
     return limit is None or used <= limit
 
 
-def _requested(state: State, limits: Limits) -> str | None:
-    """Say which limit forbids a request that has just been ordered."""
-    turn = state.turn
-    if not _fits(limits.steps, turn.steps):
+def _requested(before: State, after: State, limits: Limits) -> str | None:
+    """Say which limit forbids a request that has just been ordered; a step that was begun may be asked for again."""
+    turn = after.turn
+    begun = (turn.number, turn.steps) != (before.turn.number, before.turn.steps)
+    if begun and not _fits(limits.steps, turn.steps):
         return f"step {turn.steps} is requested, {limits.steps} are allowed"
     if not allows(limits.tokens, turn.usage.tokens):
         return f"a request is ordered after {turn.usage.tokens} of {limits.tokens} tokens"
