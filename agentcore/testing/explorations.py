@@ -86,7 +86,7 @@ def kinds() -> Iterator[Exploration]:
             {"timer": 1, "abort": 1},
             {"detach": 1, "abort-task": 1},
             {"detach": 1, "inspection": 1},
-            {"detach": 1, "abort-all": 2},
+            {"detach": 1, "abort-all": 1 if effect is Effect.KEYED else 2},
             {"start": 1, "progress": 2},
             {"crash": 1, "tool-gone": 1},
         ):
@@ -95,9 +95,8 @@ def kinds() -> Iterator[Exploration]:
     keyed = (tool("writes", Effect.KEYED, detached=True), READS)
     asked = {"approval": 1, "crash": 1}
     yield _feature("keyed-asked-again", ((calling("writes"),), (ANSWER,)), tools=keyed, budget=asked)
-    one = Policy(sequential=True)
-    both = ((calling("writes", "reads"),), (ANSWER,))
-    yield _feature("keyed-beside-pure", both, tools=keyed, policy=one, budget={"crash": 1})
+    both, first = ((calling("writes", "reads"),), (ANSWER,)), _limited(tool_calls=1)
+    yield _feature("keyed-beside-pure", both, tools=keyed, limits=first, budget={"crash": 1})
     yield _on_one(Effect.INSPECTABLE, crash=1, inquiry=1)
 
 
@@ -218,7 +217,7 @@ def _of_the_calls() -> Iterator[Exploration]:
     """What happens to calls, and what a batch leads to."""
     for bound, said in _ROUNDS.items():
         others = {name: None for name in _ROUNDS if name != bound}
-        yield _feature(f"rounds-{bound}", ((said,),), limits=_limited(**others))
+        yield _feature(f"rounds-{bound}", ((said,),), limits=_limited(steps=3, **others))
     yield _feature("cut-arguments", ((calling("reads", arguments='{"a'), calling("reads")), (ANSWER,)))
     yield _feature("judged", (CALL, CALL, (ANSWER,)), budget={"refused-arguments": 2, "denial": 2, "danger": 1})
     asked = _limited(approval_ms=5_000)
