@@ -2,7 +2,8 @@
 
 ``tests/meta/test_one_door.py`` reads the source; this sees what really happens, however it is spelt. An audit hook
 looks up the stack from each act to the first frame that is not the standard library's. If that is a module of
-``interpreters`` or ``agentcore`` other than the door and the command line, the test during which it happened fails.
+``interpreters`` or ``agentcore`` other than the door, the command line and the explorer, which shares its work among
+processes, the test during which it happened fails.
 What a library does on its own account is its own business, and so are imports.
 """
 
@@ -16,7 +17,8 @@ import pytest
 
 _ROOT = Path(__file__).resolve().parent.parent
 _PACKAGES = (f"{_ROOT}/agentcore/", f"{_ROOT}/interpreters/")
-_DOORS = (f"{_ROOT}/interpreters/support/osio.py", f"{_ROOT}/interpreters/cli")
+_EXPLORER = f"{_ROOT}/agentcore/testing/explore.py"
+_DOORS = (f"{_ROOT}/interpreters/support/osio.py", f"{_ROOT}/interpreters/cli", _EXPLORER)
 _STDLIB = sysconfig.get_path("stdlib")
 _LIBRARIES = (sysconfig.get_path("purelib"), sysconfig.get_path("platlib"))
 _READERS = ("linecache.py", "tokenize.py")  # they fetch source lines for a traceback

@@ -83,7 +83,7 @@ def kinds() -> Iterator[Exploration]:
             {"crash": 1},
             {"abort-call": 1, "inquiry": 1},
             {"abort": 2, "inquiry": 1},
-            {"timer": 1, "abort": 1},
+            {"timer": 1} if effect is Effect.KEYED else {"timer": 1, "abort": 1},
             {"detach": 1, "abort-task": 1},
             {"detach": 1, "inspection": 1},
             {"detach": 1, "abort-all": 1 if effect is Effect.KEYED else 2},
@@ -96,7 +96,9 @@ def kinds() -> Iterator[Exploration]:
     asked = {"approval": 1, "crash": 1}
     yield _feature("keyed-asked-again", ((calling("writes"),), (ANSWER,)), tools=keyed, budget=asked)
     both, first = ((calling("writes", "reads"),), (ANSWER,)), _limited(tool_calls=1)
-    yield _feature("keyed-beside-pure", both, tools=keyed, limits=first, budget={"crash": 1})
+    yield _feature(
+        "keyed-beside-pure", both, tools=keyed, limits=first, policy=Policy(sequential=True), budget={"crash": 1}
+    )
     yield _on_one(Effect.INSPECTABLE, crash=1, inquiry=1)
 
 

@@ -18,7 +18,7 @@ from agentcore.testing.report import Broken, Report, unreached
 from agentcore.testing.script import Exploration
 from agentcore.testing.search import CAP, Memory, Search
 
-CHUNKS_A_JOB = 20
+CHUNKS_A_JOB = 6
 """Portions each processor gets: few enough to share what was checked, enough to end together."""
 
 
@@ -79,7 +79,8 @@ def explore_all(
 ) -> Result:
     """Run explorations on ``jobs`` processors; ``progress(report, done, total)`` is told of each that has ended."""
     scripts = tuple(explorations)
-    portions = [(scripts[place :: jobs * CHUNKS_A_JOB], tuple(laws), cap) for place in range(jobs * CHUNKS_A_JOB)]
+    size = -(-len(scripts) // (jobs * CHUNKS_A_JOB)) or 1
+    portions = [(scripts[first : first + size], tuple(laws), cap) for first in range(0, len(scripts), size)]
     found: dict[str, Report] = {}
 
     def take(reports: Iterable[Report]) -> None:
@@ -95,7 +96,7 @@ def explore_all(
         )
     else:
         with multiprocessing.get_context("spawn").Pool(jobs) as pool:
-            for reports in pool.imap_unordered(_run_portion, [portion for portion in portions if portion[0]]):
+            for reports in pool.imap_unordered(_run_portion, portions):
                 take(reports)
     ordered = tuple(found[script.name] for script in scripts)
     return Result(ordered, unreached(ordered))
