@@ -16,10 +16,10 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 import attrs
-from attrs import evolve
 
 from agentcore.commands import Command, RecordRejection
 from agentcore.events import EVENTS, HOST_EVENTS, AbortRequested, Event, SessionResumed, TimerFired
+from agentcore.evolve import evolve
 from agentcore.messages import find_result
 from agentcore.outstanding import difference, outstanding
 from agentcore.policy import Config, ToolContract

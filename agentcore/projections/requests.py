@@ -10,8 +10,8 @@ from itertools import takewhile
 from typing import TypeVar
 
 import attrs
-from attrs import evolve
 
+from agentcore.evolve import evolve
 from agentcore.messages import AssistantMessage, MediaPart, Message, TextPart, ToolMessage, UserMessage
 from agentcore.policy import ModelSettings, ToolContract
 from agentcore.states import State

@@ -7,9 +7,8 @@ once, its outcome kept and said to be unsaved.
 
 from __future__ import annotations
 
-from attrs import evolve
-
 from agentcore.events import AbortRequested, AbortScope
+from agentcore.evolve import evolve
 from agentcore.messages import find_result
 from agentcore.rejections import Blame, RejectionCode
 from agentcore.states import WORKING, Because, Ending, Saving, State, Stopping, StopReason

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from attrs import evolve
-
+from agentcore.evolve import evolve
 from agentcore.messages import MessageSource, TextPart, Usage
 from agentcore.states import (
     Because,

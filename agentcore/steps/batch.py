@@ -7,8 +7,6 @@ cancelling and unknown calls hold a slot, and an exclusive call holds all of the
 
 from __future__ import annotations
 
-from attrs import evolve
-
 from agentcore.events import (
     Event,
     TaskSettled,
@@ -17,6 +15,7 @@ from agentcore.events import (
     ToolFailed,
     ToolSucceeded,
 )
+from agentcore.evolve import evolve
 from agentcore.messages import DeniedCall, Succeeded, is_open
 from agentcore.outstanding import reviewee
 from agentcore.states import (

@@ -6,9 +6,8 @@ A new step is begun by ``begin_step`` alone, reached from results written, steer
 
 from __future__ import annotations
 
-from attrs import evolve
-
 from agentcore.events import CompactionPurpose
+from agentcore.evolve import evolve
 from agentcore.limits import allows
 from agentcore.messages import MessageSource, TextPart, UserMessage, is_open
 from agentcore.states import (

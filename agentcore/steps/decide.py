@@ -7,9 +7,8 @@ without calls; both lead to
 
 from __future__ import annotations
 
-from attrs import evolve
-
 from agentcore.events import CompletionAccepted, CompletionRefused
+from agentcore.evolve import evolve
 from agentcore.limits import allows
 from agentcore.messages import (
     DenialCase,

@@ -7,8 +7,7 @@ every declared call gets its result before the turn is over.
 
 from __future__ import annotations
 
-from attrs import evolve
-
+from agentcore.evolve import evolve
 from agentcore.messages import AssistantMessage, DeniedCall, TextPart, ToolMessage
 from agentcore.states import (
     END_OF,

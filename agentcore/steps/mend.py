@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 import attrs
-from attrs import evolve
 
+from agentcore.evolve import evolve
 from agentcore.messages import (
     Abandoned,
     AssistantMessage,

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from attrs import evolve
-
 from agentcore.events import (
     CompactionFailed,
     CompactionPurpose,
@@ -24,6 +22,7 @@ from agentcore.events import (
     PreparationFailed,
     StepPrepared,
 )
+from agentcore.evolve import evolve
 from agentcore.limits import allows, doubled
 from agentcore.messages import AssistantMessage, ToolMessage, find_answer, step_of
 from agentcore.rejections import Blame, RejectionCode

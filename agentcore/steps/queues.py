@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from attrs import evolve
-
 from agentcore.events import (
     ConfigChanged,
     FollowUpQueued,
@@ -14,6 +12,7 @@ from agentcore.events import (
     SessionReopened,
     SteeringQueued,
 )
+from agentcore.evolve import evolve
 from agentcore.messages import MessageSource, UserMessage
 from agentcore.rejections import Blame, RejectionCode
 from agentcore.states import Because, Idle, QueuedMessage, Queues, State

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import attrs
-from attrs import evolve
 
 from agentcore.events import ModelReplied
+from agentcore.evolve import evolve
 from agentcore.limits import allows
 from agentcore.messages import (
     ArgumentsState,

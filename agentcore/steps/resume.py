@@ -8,9 +8,8 @@ own machine.
 
 from __future__ import annotations
 
-from attrs import evolve
-
 from agentcore.events import Inspector, SessionResumed, Suspect
+from agentcore.evolve import evolve
 from agentcore.limits import allows
 from agentcore.messages import find_result, step_of
 from agentcore.policy import ToolContract

@@ -9,8 +9,8 @@
 from __future__ import annotations
 
 import attrs
-from attrs import evolve
 
+from agentcore.evolve import evolve
 from agentcore.messages import (
     ArgumentsState,
     AssistantMessage,

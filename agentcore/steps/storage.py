@@ -6,9 +6,8 @@ that fails after keeps the evidence. Past the bound nothing new is started and t
 
 from __future__ import annotations
 
-from attrs import evolve
-
 from agentcore.events import CheckpointFailed, CheckpointWritten
+from agentcore.evolve import evolve
 from agentcore.limits import allows, doubled
 from agentcore.rejections import Blame, RejectionCode
 from agentcore.states import ENDS, WORKING, Because, Ending, Preparing, Saving, State, Stopping, StopReason

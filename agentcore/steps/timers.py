@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from attrs import evolve
-
 from agentcore.commands import StartTimer
 from agentcore.events import TimerFired
+from agentcore.evolve import evolve
 from agentcore.outstanding import outstanding, waits_for_person
 from agentcore.states import (
     WORKING,

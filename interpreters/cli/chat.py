@@ -37,6 +37,9 @@ Anything else is a message; while a turn runs it waits as a follow-up. // begins
 """
 """What ``/help`` says."""
 
+_THIS_TURN = "The running turn hears this before its next request."
+_NEXT_TURN = "No turn is running: this is delivered with the next one."
+
 
 def chat(arguments: Namespace, output: Output) -> int:
     """Talk."""
@@ -188,8 +191,8 @@ class Chat:
             return
         sent = await self._session.steer(words)
         self._report(sent)
-        if sent.filed and not self._session.state.open:
-            self._tell("No turn is running: this is delivered with the next one.")
+        if sent.filed:
+            self._tell(_THIS_TURN if self._session.state.open else _NEXT_TURN)
 
     async def _status(self, _: str) -> None:
         state = self._session.state

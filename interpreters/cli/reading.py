@@ -15,6 +15,7 @@ from agentcore import reduce, start
 from agentcore.codec import DecodeError, decode_event, decode_header
 from agentcore.commands import tag_of
 from agentcore.events import Event
+from agentcore.messages import DeniedCall
 from agentcore.projections import AuditRecord, Said, audit, explain_end, replay, transcript, ui_status
 from agentcore.states import State
 from interpreters.cli.exits import Exit
@@ -213,10 +214,12 @@ def _audit_value(record: AuditRecord) -> dict[str, Any]:
 
 def _audit_text(record: AuditRecord, output: Output) -> str:
     style = output.page_style
-    by = record.by or record.rule or "nobody"
+    by = record.by or record.rule
+    refused = isinstance(record.outcome, DeniedCall)
+    decided = f"{'refused' if refused else 'allowed'} by {visible_line(by)}" if by else "not yet decided"
     took = f", {record.duration_ms} ms" if record.duration_ms is not None else ""
     late = ", told afterwards" if record.late else ""
     where = f"attempt {record.epoch}.{record.attempt}" if record.attempt else "never run"
     head = f"{record.seq:>5} {record.call_id:<8} {call_line(record.name, record.arguments or '{}')}"
-    facts = style.dim(f"      allowed or refused by {visible_line(by)}, {where}{took}{late}")
+    facts = style.dim(f"      {decided}, {where}{took}{late}")
     return f"{head}\n{facts}\n      {outcome_line(record.outcome, style)}"

@@ -52,7 +52,12 @@ def _called(called: Called, style: Style, *, whole: bool) -> str:
     lines = visible(called.text).split("\n") if called.text else []
     if not whole and len(lines) > RESULT_LINES_MAX:
         lines = [*lines[:RESULT_LINES_MAX], style.dim(f"… {len(lines) - RESULT_LINES_MAX} more lines (--whole)")]
-    return "\n".join([head, f"< {mark(called.standing)}", *(f"  {line}" for line in lines)])
+    return "\n".join([head, f"< {mark(_in_words(called.standing))}", *(f"  {line}" for line in lines)])
+
+
+def _in_words(standing: str) -> str:
+    """Say a tag as a person would: programs get the tag itself."""
+    return standing.removesuffix("-call").replace("-", " ")
 
 
 def _pretty(arguments: str) -> str:

@@ -14,8 +14,8 @@ from interpreters.models.dialects import Folder
 from interpreters.models.failures import Failure, classify
 from interpreters.models.faults import Fault
 from interpreters.models.patience import Timeouts
+from interpreters.models.prices import ListedPrices, Prices, PricesMissing, Pricing
 from interpreters.models.sse import ServerEvent, SseDecoder
-from interpreters.models.usage import Prices
 
 __all__ = [
     "AnswerDecoder",
@@ -24,7 +24,10 @@ __all__ = [
     "Failure",
     "Fault",
     "Folder",
+    "ListedPrices",
     "Prices",
+    "PricesMissing",
+    "Pricing",
     "Reply",
     "ServerEvent",
     "SseDecoder",

@@ -20,7 +20,7 @@ from interpreters.models.exchange import Exchange, WireRequest, certificates, is
 from interpreters.models.failures import Failure
 from interpreters.models.faults import Fault
 from interpreters.models.patience import Timeouts
-from interpreters.models.usage import Prices
+from interpreters.models.prices import Pricing
 from interpreters.support.ports_model import ModelRun
 from interpreters.support.redaction import VALUE_LENGTH_MIN, Redactor
 from interpreters.support.stopping import until_stopped
@@ -53,7 +53,7 @@ class ChatModel:
         headers: Mapping[str, str] | None = None,
         client: httpx.AsyncClient | None = None,
         timeouts: Timeouts | None = None,
-        prices: Prices | None = None,
+        prices: Pricing | None = None,
     ) -> None:
         """Remember where and how to ask; ``ValueError`` for an address that is none.
 
@@ -89,7 +89,7 @@ class ChatModel:
 
         finished = await until_stopped(run.stop, work)
         if not finished and not exchange.complete:
-            return run.stopped(exchange.folder.text, self._priced(exchange.folder.usage))
+            return run.stopped(exchange.folder.text, self._priced(exchange.folder.usage, self._asked(run.view)))
         outcome = refused[0] if refused else exchange.outcome()
         if isinstance(outcome, Reply):
             return self._replied(run, outcome)
@@ -135,7 +135,7 @@ class ChatModel:
         return run.replied(
             reply.parts,
             finish=reply.finish,
-            usage=self._priced(reply.usage),
+            usage=self._priced(reply.usage, clean_text(reply.model) or asked),
             model=clean_text(reply.model) or asked,
             metadata=message_metadata(asked, reply.label, reply.id, reply.extra),
         )
@@ -152,7 +152,7 @@ class ChatModel:
             code=fault.value,
             retry_after_ms=failure.retry_after_ms,
             output_shown=exchange.shown,
-            usage=self._priced(exchange.folder.usage),
+            usage=self._priced(exchange.folder.usage, self._asked(run.view)),
         )
 
     def _told(self, failure: Failure) -> str:
@@ -160,10 +160,10 @@ class ChatModel:
         keyless = failure.fault is Fault.AUTH and "authorization" not in self._headers
         return f"{status}{failure.message}{'; no API key was given' if keyless else ''}"
 
-    def _priced(self, usage: Usage) -> Usage:
+    def _priced(self, usage: Usage, model: str) -> Usage:
         if self._prices is None or usage.cost_micros is not None:
             return usage
-        return attrs.evolve(usage, cost_micros=self._prices.of(usage))
+        return attrs.evolve(usage, cost_micros=self._prices.of(usage, model))
 
     @property
     def _place(self) -> str:

@@ -18,7 +18,7 @@ from interpreters.models.assembly import Assembly, Reply
 from interpreters.models.calls import CallFolder, Piece, read_piece
 from interpreters.models.failures import Failure, WireFault, classify
 from interpreters.models.faults import FINISH_FAULTS, Fault
-from interpreters.models.usage import chat_usage, later
+from interpreters.models.usage import chat_usage, later, timings_usage
 from interpreters.support.ports_model import ModelDelta
 
 TERMINATOR = "[DONE]"
@@ -125,6 +125,9 @@ class ChatFolder:
         self._model = _text(value.get("model")) or self._model
         grok = value.get("x_groq")
         self._take_usage(value.get("usage"), grok.get("usage") if isinstance(grok, dict) else None)
+        if self.usage == Usage():
+            # Only where nothing better was told: these are sent beside the usage, too.
+            self.usage = timings_usage(value.get("timings"))
         choices = value.get("choices")
         if choices is not None and not isinstance(choices, list):
             raise malformed(f"expected a list of choices, found {type(choices).__name__}")

@@ -79,7 +79,7 @@ def test_a_conversation_is_shown_with_its_calls_and_where_it_stands(told):
         "> list_files()  [1.1.0]\n< succeeded\n  home/\n  script.json",
         "Model\nNow I write.",
         (
-            '> write_file(content="x", path="a.txt")  [1.2.0]\n< denied-call\n'
+            '> write_file(content="x", path="a.txt")  [1.2.0]\n< denied\n'
             "  Denied by rule default: nobody was there to ask"
         ),
         "Model\nDone.",
@@ -134,7 +134,8 @@ def test_the_audit_has_one_record_for_each_call_with_who_let_it_run(told):
         "denied-call",
     )
     text = told("log", "s", "--audit").out
-    assert "allowed or refused by default-pure, attempt 0.1" in text
+    assert "allowed by default-pure, attempt 0.1" in text
+    assert "refused by nobody, never run" in text
     assert "refused by nobody: nobody was there to ask" in text
 
 

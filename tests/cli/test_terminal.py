@@ -219,6 +219,7 @@ def test_what_is_typed_during_a_turn_is_filed_and_said(place):
         person.types("and then this\n")
         person.sees("this waits as a follow-up")
         person.types("/steer the other way\n")
+        person.sees("The running turn hears this before its next request.")
         person.types("/status\n")
         person.sees("2 messages wait.")
         person.types(CTRL_C)

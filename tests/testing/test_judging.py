@@ -34,10 +34,10 @@ from agentcore.testing.strategies import Walk, roll_config, roll_event, seeded
 from agentcore.testing.strategies.pools import in_phase, with_call
 from agentcore.testing.strategies.walk import is_no_lie
 from agentcore.testing.world import Attempt, Deed, World
-from tests.testing.census import GROUPS, Census
+from agentcore.testing.census import GROUPS, Census
 from tests.testing.expected import breach, meeting_of, promised, row_of, rows_for
 from tests.testing.shrinking import shortest
-from tests.testing.watching import Watch, broken
+from agentcore.testing.watch import Watch, broken
 
 TEXT = (TextPart("Hello."),)
 

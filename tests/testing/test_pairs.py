@@ -19,7 +19,7 @@ from agentcore.testing.laws import missing_inspection
 from agentcore.testing.passage import Passage
 from agentcore.testing.strategies import Aim, calls, events, sessions
 from tests.testing.expected import CALL_EVENTS, breach
-from tests.testing.watching import broken
+from agentcore.testing.watch import broken
 
 EXAMPLES_MIN = 50
 TRIED: Counter[Verdict] = Counter()

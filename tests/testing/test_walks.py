@@ -21,9 +21,9 @@ from agentcore.testing.core import CORE
 from agentcore.testing.laws import LAWS
 from agentcore.testing.passage import Passage
 from agentcore.testing.strategies import Dice, Walk, roll_config, seeded
-from tests.testing.census import Census
+from agentcore.testing.census import Census
 from tests.testing.shrinking import Told, shortest
-from tests.testing.watching import Watch, broken, unsound
+from agentcore.testing.watch import Watch, broken, unsound
 
 EVENTS = 1_000
 POINTS = 10

@@ -7,8 +7,6 @@ could no longer act.
 
 from __future__ import annotations
 
-from attrs import evolve
-
 from agentcore.events import (
     EffectInspected,
     EffectResolved,
@@ -19,6 +17,7 @@ from agentcore.events import (
     RetryRequested,
     TimerFired,
 )
+from agentcore.evolve import evolve
 from agentcore.limits import allows, doubled
 from agentcore.messages import (
     Abandoned,

@@ -10,9 +10,8 @@
 
 from __future__ import annotations
 
-from attrs import evolve
-
 from agentcore.events import Inspector
+from agentcore.evolve import evolve
 from agentcore.limits import allows
 from agentcore.messages import (
     CancelledCall,

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from attrs import evolve
-
 from agentcore.events import (
     ApprovalDenied,
     ApprovalGranted,
@@ -16,6 +14,7 @@ from agentcore.events import (
     PolicyBlocked,
     TimerFired,
 )
+from agentcore.evolve import evolve
 from agentcore.limits import allows
 from agentcore.messages import DenialCase, DeniedCall, InvalidCall, InvalidReason, NotExecutedReason, digest
 from agentcore.outstanding import reviewee

@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import StrEnum
 
-from attrs import evolve
-
 from agentcore.events import (
     TaskSettled,
     TaskStarted,
@@ -23,6 +21,7 @@ from agentcore.events import (
     ToolStarted,
     ToolSucceeded,
 )
+from agentcore.evolve import evolve
 from agentcore.limits import allows
 from agentcore.messages import (
     CancelledCall,

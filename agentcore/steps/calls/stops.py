@@ -7,9 +7,8 @@ unknown. A second act of aborting gives up waiting: the effect stays in the regi
 
 from __future__ import annotations
 
-from attrs import evolve
-
 from agentcore.events import AbortRequested, CheckpointWritten, SessionResumed
+from agentcore.evolve import evolve
 from agentcore.limits import allows
 from agentcore.messages import Abandoned, CancelledCall, EffectSeen, NotExecuted, NotExecutedReason
 from agentcore.policy import Effect

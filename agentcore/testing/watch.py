@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from agentcore.states import State
-from agentcore.testing.core import CORE
+from agentcore.testing.core import CORE, Core
 from agentcore.testing.laws import LAWS, Law, defect
 from agentcore.testing.passage import Passage
 from agentcore.testing.world import World
@@ -17,15 +17,17 @@ def broken(passage: Passage, laws: Mapping[str, Law] = LAWS) -> str | None:
     if problem := defect(passage):
         return problem
     for law in laws.values():
-        if law.transition is not None and (problem := law.transition(passage)):
-            return f"{law.name}: {problem}"
+        if law.transition is not None and (law.refusals or passage.after is not passage.before):
+            problem = law.transition(passage)
+            if problem:
+                return f"{law.name}: {problem}"
     return None
 
 
-def unsound(state: State, laws: Mapping[str, Law] = LAWS) -> str | None:
+def unsound(state: State, laws: Mapping[str, Law] = LAWS, core: Core = CORE) -> str | None:
     """Say which law about states a state breaks."""
     for law in laws.values():
-        if law.state is not None and (problem := law.state(state, CORE)):
+        if law.state is not None and (problem := law.state(state, core)):
             return f"{law.name}: {problem}"
     return None
 
@@ -33,11 +35,16 @@ def unsound(state: State, laws: Mapping[str, Law] = LAWS) -> str | None:
 class Watch:
     """Sees every event of a session and its world, and remembers what the monitors want to know."""
 
-    def __init__(self, laws: Mapping[str, Law] = LAWS):
+    def __init__(self, laws: Mapping[str, Law] = LAWS) -> None:
+        """Watch with some laws; all of them if none are named."""
         self.laws = laws
+        """Those that are looked after."""
         self.monitors = {law.name: law.monitor for law in laws.values() if law.monitor is not None}
+        """Laws with a memory, by name."""
         self.worlds = [law for law in laws.values() if law.world is not None]
+        """Laws about the world."""
         self.memories: list[dict[str, Any]] = [{name: monitor.start for name, monitor in self.monitors.items()}]
+        """What the monitors remembered after so many accepted events."""
 
     def forget(self, keeps: int) -> None:
         """Take back what was remembered beyond so many events, except what the world saw."""
@@ -64,6 +71,6 @@ class Watch:
 
     def _object(self, passage: Passage | None, world: World) -> str | None:
         for law in self.worlds:
-            if problem := law.world(world, passage):
+            if law.world is not None and (problem := law.world(world, passage)):
                 return f"{law.name}: {problem}"
         return None
