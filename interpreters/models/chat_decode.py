@@ -64,6 +64,7 @@ class ChatFolder:
         self.terminated = False
         self.progress = 0
         self.usage = Usage()
+        self._counted = False
         self._assembly = Assembly()
         self._calls = CallFolder(self._assembly.open_call)
         self._old_call: list[Piece] = []
@@ -125,9 +126,9 @@ class ChatFolder:
         self._model = _text(value.get("model")) or self._model
         grok = value.get("x_groq")
         self._take_usage(value.get("usage"), grok.get("usage") if isinstance(grok, dict) else None)
-        if self.usage == Usage():
-            # Only where nothing better was told: these are sent beside the usage, too.
-            self.usage = timings_usage(value.get("timings"))
+        if not self._counted:
+            # Sent beside the usage, too, which is the better telling.
+            self.usage = later(self.usage, timings_usage(value.get("timings")))
         choices = value.get("choices")
         if choices is not None and not isinstance(choices, list):
             raise malformed(f"expected a list of choices, found {type(choices).__name__}")
@@ -151,7 +152,9 @@ class ChatFolder:
 
     def _take_usage(self, *told: Any) -> None:
         for one in filter(None, told):
-            known = later(self.usage, chat_usage(one))
+            found = chat_usage(one)
+            self._counted = self._counted or found != Usage()
+            known = later(self.usage, found)
             self.progress += known != self.usage
             self.usage = known
 

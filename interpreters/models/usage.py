@@ -2,7 +2,7 @@
 
 1. The last value wins, kind by kind, and nothing is summed: servers repeat running totals. A later zero erases nothing.
 2. ``input_tokens`` contains what was read from a cache and written to one; ``output_tokens`` contains the thinking.
-   OpenAI and its likes count so; Anthropic counts cached input apart, and llama.cpp's timings what was read from a cache.
+   OpenAI and its likes count so; Anthropic counts cached input apart, llama.cpp's timings what was read from a cache.
 3. What is not a whole number of at least zero was not told.
 4. Where a provider counts apart, the numbers it told are merged first (``merged``) and read then: a later telling that
    names only some of them must not lose the others.

@@ -60,20 +60,27 @@ def test_killed_at_any_point_the_turn_ends_with_each_effect_exactly_once(runs, k
     points = runs.points()
 
     def kill_at(point: str) -> set[str]:
-        world = runs.world()
-        killed = runs.run(world, point)
-        if killed:
-            runs.run(world)
-        how = runs.found_out(world, runs.check(world))
-        world.remove()
-        return how | ({"killed"} if killed else set())
+        how = set()
+        for _ in range(TRIES):
+            world = runs.world()
+            killed = runs.run(world, point)
+            if killed:
+                runs.run(world)
+            how |= runs.found_out(world, runs.check(world))
+            world.remove()
+            if killed:
+                return how | {"killed"}
+        return how
 
     ends = runs.servers.each(kill_at, points)
     counted = Counter(how for end in ends for how in end)
     report(f"killed at {counted['killed']} of {len(points)} points; {dict(counted)}")
-    assert counted["killed"] > 0.95 * len(points)
+    assert counted["killed"] == len(points)
     assert set(counted) >= WAYS[runs.job.scene]
 
+
+TRIES = 12
+"""Runs until a point is passed: which of two works writes first, and so how often each point is passed, may differ."""
 
 WAYS = {
     "pair": {"seen by an inspection", "done again after an inspection", "delivered again, done once", "nothing amiss"},
