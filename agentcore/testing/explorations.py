@@ -18,7 +18,7 @@ from typing import Any
 import attrs
 
 from agentcore.limits import Limits
-from agentcore.messages import FinishReason, TextPart
+from agentcore.messages import FinishReason, ReasoningPart, TextPart, ToolCallPart
 from agentcore.policy import PRESETS, Config, Effect, Policy, ToolContract
 from agentcore.testing.script import ANSWER, NOTHING, THOUGHT, UNSTATED, Exploration, Reply, calling, tool
 
@@ -192,6 +192,7 @@ def _of_the_answer() -> Iterator[Exploration]:
     yield _feature("unstated", ((Reply((TextPart("So"),), FinishReason.PAUSE),),), budget={"steering": 1})
     yield _feature("filtered", ((Reply((TextPart("So"),), FinishReason.CONTENT_FILTER), NOTHING),))
     yield _feature("truncated", (CALL, (ANSWER,)), budget={"truncation": 2, "steering": 1})
+    yield _feature("unsendable", (_SLIPS, (ANSWER,)), limits=_limited(argument_repairs=1))
     yield _feature("reviewed", reviews_completion=True, budget={"refusal": 2, "steering": 1})
     yield _feature("reviewed-aborted", reviews_completion=True, budget={"refusal": 1, "abort": 1})
     yield _feature("reviewed-crash", reviews_completion=True, budget={"crash": 1, "checkpoint-failure": 2})
@@ -205,6 +206,16 @@ def _of_the_answer() -> Iterator[Exploration]:
     hinted = _feature("terminates", (CALL, (ANSWER,)), budget={"follow-up": 1})
     yield attrs.evolve(hinted, terminates=True)
 
+
+_READ = ToolCallPart("p0", "reads", "{}")
+_SLIPS = (
+    Reply((TextPart("First."), _READ, TextPart("And then."), _READ), FinishReason.TOOL_CALLS),
+    calling("reads", arguments='{"a":1}{"b":2}'),
+    calling("reads", arguments=" "),
+    Reply((ReasoningPart("Hm."), TextPart(" ")), FinishReason.STOP),
+    Reply((TextPart("No."), _READ), FinishReason.REFUSAL),
+)
+"""Messages that no provider takes back as they came."""
 
 _ROUNDS: Mapping[str, Reply] = {
     "argument_repairs": calling("reads", arguments="{]"),

@@ -8,7 +8,7 @@ from agentcore.testing.explorations import shipped
 from agentcore.testing.explore import explore
 from agentcore.testing.laws import LAWS
 from agentcore.testing.scenario import parse, render, scenario_of
-from tests.laws.twins import TWINS
+from tests.laws.twins import MORE, TWINS
 
 SHIPPED = {exploration.name: exploration for exploration in shipped()}
 
@@ -25,6 +25,16 @@ def test_a_broken_twin_is_caught_with_only_that_law_and_the_true_core_passes(nam
     laws = {name: LAWS[name]}
     broken = explore(SHIPPED[exploration], core=core, laws=laws).broken
     assert [each.law for each in broken] == [name]
+    report = explore(SHIPPED[exploration], laws=laws)
+    assert report.broken == ()
+    assert not report.capped
+
+
+@pytest.mark.parametrize("how", MORE)
+def test_a_law_is_broken_in_more_than_one_way_and_the_true_core_passes(how):
+    name, core, exploration = MORE[how]
+    laws = {name: LAWS[name]}
+    assert [each.law for each in explore(SHIPPED[exploration], core=core, laws=laws).broken] == [name]
     report = explore(SHIPPED[exploration], laws=laws)
     assert report.broken == ()
     assert not report.capped

@@ -36,8 +36,9 @@ from agentcore.states import (
     RunningTools,
     Settled,
     State,
+    Stopping,
 )
-from agentcore.steps import base, decide, model, queues, reply, resume
+from agentcore.steps import base, decide, ending, model, queues, reply, resume
 from agentcore.steps.calls import inquiry, moves, runs, stops
 from agentcore.steps.verdicts import Advance, Ignored, StopEntered
 from agentcore.table import TABLES, Kind, Row, Tables
@@ -182,6 +183,21 @@ def _runs_again_unasked(state, call, event):
 
 FENCEABLE = Effect.FENCEABLE.value
 
+
+def _goes_on(state, event):
+    after = reply.judge_reply(state, event)
+    if not isinstance(after, State) or after.batch is None:
+        return after
+    return evolve(after, batch=evolve(after.batch, message=evolve(after.batch.message, parts=event.parts)))
+
+
+def _drops_the_request(state):
+    phase = state.phase
+    if not isinstance(phase, Stopping) or not ending.all_settled(state):
+        return None
+    return ending.save_end(ending.write_results(state), phase.ending)
+
+
 TWINS: dict[str, tuple[Core, str]] = {
     "L1": (_never_the_same(), f"{FENCEABLE}+crash"),
     "L2": (twin(_starts_again, (Executing, events.ToolStarted)), f"{FENCEABLE}+start+progress"),
@@ -213,5 +229,15 @@ TWINS: dict[str, tuple[Core, str]] = {
     "L22": (twin(_runs_again_unasked, (Executing, events.ToolLost)), f"{FENCEABLE}+retry+person"),
 }
 """For each law a twin, and the shipped exploration in which it is caught."""
+
+MORE: dict[str, tuple[str, Core, str]] = {
+    "a message goes on behind its call": ("L11", twin(_goes_on, (AwaitingModel, events.ModelReplied)), "unsendable"),
+    "an aborted request is dropped": (
+        "L20",
+        twin(_drops_the_request, (Stopping, Advance), instead_of=ending.finish_stopping),
+        f"{FENCEABLE}+writes+steering+abort",
+    ),
+}
+"""More ways to break a law: what each twin does, the law, the core, and the exploration."""
 
 assert attrs.has(Row)

@@ -27,14 +27,18 @@ from agentcore.events import (
 )
 from agentcore.messages import (
     CHUNK,
+    ArgumentsState,
     AssistantMessage,
     History,
     Message,
     MessageSource,
+    ReasoningPart,
+    TextPart,
     ToolMessage,
     Usage,
     UserMessage,
     is_open,
+    parse_arguments,
 )
 from agentcore.policy import Effect
 from agentcore.states import Call, CancellationRequested, EffectUnknown, Executing, Settled, State
@@ -88,11 +92,12 @@ def history_is_balanced(passage: Passage) -> str | None:
     """Every request's history is balanced: each call has exactly one result, adjacent, in source order.
 
     A message and its results go into history with one event, so each event adds a balanced piece; and what a request is
-    built from, ``request_messages``, is balanced as it is sent.
+    built from, ``request_messages``, is balanced as it is sent. Each message of the model is one that providers take
+    back, whatever it was when it came.
     """
     if passage.before is passage.after:
         return None
-    if passage.said and (problem := unbalanced(passage.said)):
+    if passage.said and (problem := unbalanced(passage.said) or _unfit(passage.said)):
         return problem
     for command in passage.requests:
         sent = passage.core.request_messages(passage.after, command.request_id).messages
@@ -117,6 +122,26 @@ def unbalanced(messages: tuple[Message, ...]) -> str | None:
             return f"no results stand behind the calls {owed}"
         owed = tuple(part.provider_id for part in message.calls) if isinstance(message, AssistantMessage) else ()
     return f"no results stand behind the calls {owed}" if owed else None
+
+
+def _unfit(messages: tuple[Message, ...]) -> str | None:
+    """Say which message of the model no provider takes back: words behind a call, arguments that are no object, or
+    nothing at all.
+    """
+    for message in messages:
+        if not isinstance(message, AssistantMessage):
+            continue
+        calls = message.calls
+        behind = message.parts[message.parts.index(calls[0]) :] if calls else ()
+        if any(isinstance(part, TextPart | ReasoningPart) for part in behind):
+            return f"the message of {message.request_id} goes on behind a call"
+        for call in calls:
+            if not call.arguments.strip() or parse_arguments(call.arguments).state is not ArgumentsState.COMPLETE:
+                return f"the arguments of {call.provider_id} are no object: {call.arguments!r:.60}"
+        only_words = all(isinstance(part, TextPart | ReasoningPart) for part in message.parts)
+        if only_words and not message.text.strip():
+            return f"the message of {message.request_id} says nothing"
+    return None
 
 
 RESULTS: tuple[type[Event], ...] = (ToolSucceeded, ToolFailed, ToolCancelled, TaskSettled)

@@ -177,6 +177,9 @@ def _still_working(passage: Passage) -> str | None:
     kinds = {key.name for key in passage.waits_for}
     if "request-model" in kinds and "cancel-model" not in kinds:
         return "a model request was not told to stop"
+    asked = any(key.name == "request-model" for key in passage.waited_for)
+    if asked and not isinstance(before.phase, Stopping) and "cancel-model" not in kinds:
+        return "the request under way was dropped, and what it used with it"
     if isinstance(before.phase, Stopping) and "request-model" in kinds:
         return "a second act still waits for the model"
     return None
