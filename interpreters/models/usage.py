@@ -17,9 +17,7 @@ import attrs
 
 from agentcore.messages import Usage
 
-_Places = Mapping[str, tuple[str, ...]]
-
-_CHAT_PLACES: _Places = {
+_CHAT_PLACES: Mapping[str, tuple[str, ...]] = {
     "input_tokens": ("prompt_tokens", "input_tokens", "prompt_eval_count"),
     "output_tokens": ("completion_tokens", "output_tokens", "eval_count"),
     "cache_read_tokens": (
@@ -39,7 +37,7 @@ _CHAT_PLACES: _Places = {
 """Where each kind stands in a usage object of chat-completions, the usual place first: that of OpenAI, DeepSeek (cache
 hits), Mistral and Moonshot (cached), Qwen (cache creation), Ollama's own interface (eval counts)."""
 
-_RESPONSES_PLACES: _Places = {
+_RESPONSES_PLACES: Mapping[str, tuple[str, ...]] = {
     "input_tokens": ("input_tokens", "prompt_tokens"),
     "output_tokens": ("output_tokens", "completion_tokens"),
     "cache_read_tokens": ("input_tokens_details.cached_tokens",),
@@ -48,7 +46,7 @@ _RESPONSES_PLACES: _Places = {
 }
 """The same in the usage object of OpenAI Responses."""
 
-_ANTHROPIC_PLACES: _Places = {
+_ANTHROPIC_PLACES: Mapping[str, tuple[str, ...]] = {
     "input_tokens": ("input_tokens",),
     "output_tokens": ("output_tokens",),
     "cache_read_tokens": ("cache_read_input_tokens",),
@@ -57,7 +55,7 @@ _ANTHROPIC_PLACES: _Places = {
 }
 """The same in the usage object of Anthropic messages, where the input leaves out what a cache was about."""
 
-_TIMINGS_PLACES: _Places = {
+_TIMINGS_PLACES: Mapping[str, tuple[str, ...]] = {
     "input_tokens": ("prompt_n",),
     "output_tokens": ("predicted_n",),
     "cache_read_tokens": ("cache_n",),
@@ -106,7 +104,7 @@ def timings_usage(told: Any) -> Usage:
     return _with_cached(_read(told, _TIMINGS_PLACES))
 
 
-def _read(told: Any, places: _Places) -> Usage:
+def _read(told: Any, places: Mapping[str, tuple[str, ...]]) -> Usage:
     if not isinstance(told, dict):
         return Usage()
     return Usage(**{kind: _count(told, where) for kind, where in places.items()}, cost_micros=_micros(told.get("cost")))

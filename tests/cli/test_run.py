@@ -166,7 +166,11 @@ def test_a_task_can_come_from_standard_input_and_an_empty_one_is_refused(cli, mo
 
 
 def answer(text: str) -> Answer:
-    return Answer(events(chunk({"content": text}), chunk(finish="stop"), chunk(usage={"prompt_tokens": 7})))
+    return Answer(
+        events(
+            chunk({"content": text}), chunk(finish="stop"), chunk(usage={"prompt_tokens": 7, "completion_tokens": 0})
+        )
+    )
 
 
 @pytest.mark.req("R-080")
