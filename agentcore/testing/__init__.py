@@ -1,5 +1,6 @@
 """The harness: laws, a world that counts deeds, an exhaustive search, scenario files, strategies.
 
+For loops that are not ours: ``LoopProtocol``, ``explore_protocol``, ``loop_laws`` and what else is in ``protocol``.
 ``explore`` needs no Hypothesis; ``agentcore.testing.strategies`` does, and is imported by itself.
 """
 
@@ -10,6 +11,7 @@ from agentcore.testing.explorations import shipped
 from agentcore.testing.explore import explore, explore_all
 from agentcore.testing.laws import LAWS, Law
 from agentcore.testing.matrix import cells, render
+from agentcore.testing.protocol import LoopProtocol, explore_protocol, loop_laws, protocol_of, protocol_scenario, replay
 from agentcore.testing.reference import diagrams, transitions, vocabulary
 from agentcore.testing.report import Broken, Report, unreached
 from agentcore.testing.script import Exploration
@@ -21,13 +23,19 @@ __all__ = [
     "Core",
     "Exploration",
     "Law",
+    "LoopProtocol",
     "Report",
     "cells",
     "core_of",
     "diagrams",
     "explore",
     "explore_all",
+    "explore_protocol",
+    "loop_laws",
+    "protocol_of",
+    "protocol_scenario",
     "render",
+    "replay",
     "shipped",
     "transitions",
     "unreached",

@@ -23,6 +23,7 @@ from agentcore.testing.core import CORE, Core
 from agentcore.testing.laws import LAWS, Law
 from agentcore.testing.laws.totality import defect
 from agentcore.testing.notation import NotationError, Reader, fields_of, write
+from agentcore.testing.pages import Entry, entries, laid_out
 from agentcore.testing.passage import Passage, all_calls
 from agentcore.testing.report import Broken, Step
 from agentcore.testing.world import Deed, World
@@ -54,9 +55,7 @@ def parse(text: str) -> Scenario:
     header: dict[str, Any] = {"session_id": "s", "at": 0, "config": Config()}
     steps: list[Step | str] = []
     keeps: int | None = None
-    for number, line in enumerate(text.split("\n"), 1):
-        if not line.strip() or line.startswith(" "):
-            continue
+    for number, line in entries(text):
         word, _, rest = line.partition(" ")
         try:
             if word.startswith("#"):
@@ -93,15 +92,13 @@ def _read_event(tag: str, rest: str, config: Config) -> Event:
 
 def render(scenario: Scenario, core: Core = CORE, laws: Mapping[str, Law] = LAWS) -> str:
     """Run a scenario and return its file: what happens, and what came of it."""
-    lines = [f"session {scenario.session_id} @{scenario.at}", " ".join(("config", *fields_of(scenario.config)))]
+    head = (f"session {scenario.session_id} @{scenario.at}", " ".join(("config", *fields_of(scenario.config))))
     run = Run(scenario, core, laws)
-    for step in scenario.steps:
-        if isinstance(step, str):
-            lines += ["", step] if len(lines) > 2 else [step]  # noqa: PLR2004 - the header is two lines
-            continue
-        lines += ["", *_said(step, scenario.config)]
-        lines += [f"    {line}" for line in run.take(step)]
-    return "\n".join(lines) + "\n"
+    steps = (
+        step if isinstance(step, str) else Entry(tuple(_said(step, scenario.config)), tuple(run.take(step)))
+        for step in scenario.steps
+    )
+    return laid_out([Entry(head), *steps])
 
 
 def _said(step: Step, config: Config) -> Iterator[str]:

@@ -147,6 +147,7 @@ SURFACES = (
     "agentcore",
     "agentcore.projections",
     "agentcore.testing",
+    "agentcore.testing.protocol",
     "agentcore.testing.strategies",
     "interpreters",
     "interpreters.scripted",

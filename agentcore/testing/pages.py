@@ -1,0 +1,48 @@
+"""The page that every scenario file is: what happens stands at the margin, what came of it is indented below.
+
+Only what stands at the margin is read, so a file is renewed by running it. ``#`` begins a remark, which stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import attrs
+
+INDENT = "    "
+"""Before each line that says what came of something."""
+
+
+@attrs.frozen
+class Entry:
+    """Something that happens, and what came of it."""
+
+    said: tuple[str, ...]
+    """The lines at the margin."""
+    came: tuple[str, ...] = ()
+    """The lines below, without their indent."""
+
+
+def entries(text: str) -> Iterator[tuple[int, str]]:
+    """Yield each line at the margin with its number, from 1; blank lines and indented ones are left out."""
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.strip() and not line.startswith(" "):
+            yield number, line
+
+
+def laid_out(page: Sequence[Entry | str]) -> str:
+    """Return the text of a file; its first entry is the header.
+
+    A blank line stands before everything that follows, but not before a remark right below a header of which nothing
+    came.
+    """
+    lines: list[str] = []
+    for place, each in enumerate(page):
+        is_heading = place == 1 and isinstance(each, str) and isinstance(page[0], Entry) and not page[0].came
+        if lines and not is_heading:
+            lines.append("")
+        if isinstance(each, str):
+            lines.append(each)
+        else:
+            lines += [*each.said, *(f"{INDENT}{line}" for line in each.came)]
+    return "\n".join(lines) + "\n"
