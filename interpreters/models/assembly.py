@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping
-from typing import Any
+from typing import Any, Protocol
 
 import attrs
 
@@ -66,17 +66,28 @@ class OpenCall:
         return ToolCallPart(provider_id, name, self.arguments, self.provider_executed, kept(self.extra))
 
 
+class OpenPart(Protocol):
+    """A part that is still being told, in a way that its dialect knows."""
+
+    def part(self) -> AssistantPart | None:
+        """Return it as far as it is told; ``None`` where nothing of it is worth keeping."""
+
+
 @attrs.define
-class _Words:
-    """A run of text or reasoning pieces."""
+class OpenWords:
+    """Text or thinking that is still being told."""
 
     kind: type[TextPart | ReasoningPart]
+    """Which of the two."""
     key: Mapping[str, Any]
+    """Its metadata."""
     pieces: list[str] = attrs.field(factory=list)
+    """The words so far, as they came."""
     carry: str = ""
+    """Half a character that waits for its other half before it is shown."""
 
     def add(self, piece: str) -> str:
-        """Take a piece; return what may be shown, without half a character at its end."""
+        """Take a piece that is not empty; return what may be shown, without half a character at its end."""
         self.pieces.append(piece)
         ready, self.carry = self.carry + piece, ""
         if "\ud800" <= ready[-1] <= "\udbff":
@@ -84,6 +95,7 @@ class _Words:
         return clean_text(ready)
 
     def part(self) -> TextPart | ReasoningPart:
+        """Return it as a part of a message."""
         return self.kind(clean_text("".join(self.pieces)), kept(self.key))
 
 
@@ -111,7 +123,7 @@ class Assembly:
     """Collects the content of one message."""
 
     def __init__(self) -> None:
-        self._segments: list[_Words | OpenCall | MediaPart | OpaquePart] = []
+        self._segments: list[OpenWords | OpenCall | OpenPart | MediaPart | OpaquePart] = []
 
     @property
     def calls(self) -> list[OpenCall]:
@@ -135,11 +147,11 @@ class Assembly:
 
     def keep_reasoning(self, key: Mapping[str, Any]) -> None:
         """Put metadata on the thinking so far, making an empty part where there is none to carry it."""
-        found = [one for one in self._segments if isinstance(one, _Words) and one.kind is ReasoningPart]
+        found = [one for one in self._segments if isinstance(one, OpenWords) and one.kind is ReasoningPart]
         if found:
             found[-1].key = {**found[-1].key, **key}
         else:
-            self._segments.insert(0, _Words(ReasoningPart, key))
+            self._segments.insert(0, OpenWords(ReasoningPart, key))
 
     def open_call(self) -> OpenCall:
         """Begin a call at this place of the message."""
@@ -147,31 +159,35 @@ class Assembly:
         self._segments.append(call)
         return call
 
-    def add(self, part: MediaPart | OpaquePart) -> None:
-        """Take a whole part."""
+    def add(self, part: MediaPart | OpaquePart | OpenPart) -> None:
+        """Take a whole part, or one that its dialect goes on telling, at this place of the message."""
         self._segments.append(part)
 
     def parts(self, seed: str = "") -> tuple[AssistantPart, ...]:
         """Return the content; ``seed`` makes minted ids differ between messages."""
         return tuple(self._parts(seed))
 
-    def _words(self, kind: type[TextPart | ReasoningPart], key: Mapping[str, Any]) -> _Words:
+    def _words(self, kind: type[TextPart | ReasoningPart], key: Mapping[str, Any]) -> OpenWords:
         last = self._segments[-1] if self._segments else None
-        if isinstance(last, _Words) and last.kind is kind and last.key == key:
+        if isinstance(last, OpenWords) and last.kind is kind and last.key == key:
             return last
-        words = _Words(kind, key)
+        words = OpenWords(kind, key)
         self._segments.append(words)
         return words
 
     def _parts(self, seed: str) -> Iterator[AssistantPart]:
         told: set[tuple[str, str, str]] = set()
         used = {call.provider_id for call in self.calls} - {""}
-        taken: set[str] = set()
+        # What the provider runs itself is named by results of its own, so it keeps its id.
+        taken = {call.provider_id for call in self.calls if call.provider_executed}
         for place, segment in enumerate(self._segments):
-            if isinstance(segment, _Words):
-                yield segment.part()
-            elif not isinstance(segment, OpenCall):
+            if isinstance(segment, MediaPart | OpaquePart):
                 yield segment
+            elif isinstance(segment, OpenCall) and segment.provider_executed:
+                yield segment.part(clean_text(segment.provider_id))
+            elif not isinstance(segment, OpenCall):
+                if (part := segment.part()) is not None:
+                    yield part
             elif (identity := (segment.provider_id, segment.name, segment.arguments)) not in told or not identity[0]:
                 told.add(identity)
                 provider_id = segment.provider_id
