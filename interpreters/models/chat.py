@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import json
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -16,7 +15,8 @@ from agentcore.projections import RequestView
 from interpreters.models.assembly import Reply
 from interpreters.models.chat_decode import ChatFolder
 from interpreters.models.chat_encode import encode_chat, message_metadata
-from interpreters.models.exchange import Exchange, WireRequest, certificates, is_local
+from interpreters.models.clients import Client, OwnConnections, Places
+from interpreters.models.exchange import Exchange, WireRequest
 from interpreters.models.failures import Failure
 from interpreters.models.faults import Fault
 from interpreters.models.patience import Timeouts
@@ -51,7 +51,8 @@ class ChatModel:
         *,
         api_key: str = "",
         headers: Mapping[str, str] | None = None,
-        client: httpx.AsyncClient | None = None,
+        client: Client | None = None,
+        streams_max: int | None = None,
         timeouts: Timeouts | None = None,
         prices: Pricing | None = None,
     ) -> None:
@@ -65,7 +66,8 @@ class ChatModel:
         self._headers = dict(headers or {})
         if api_key.strip():
             self._headers.setdefault("authorization", f"Bearer {api_key.strip()}")
-        self._client = client
+        self._client = client or OwnConnections()
+        self._places = Places(streams_max)
         self._timeouts = timeouts or Timeouts()
         self._prices = prices
 
@@ -96,11 +98,8 @@ class ChatModel:
         return self._failed(run, outcome, exchange, secrets)
 
     async def _perform(self, exchange: Exchange, request: WireRequest) -> None:
-        if self._client is not None:
+        async with self._places.one():
             await exchange.perform(self._client, request)
-            return
-        async with httpx.AsyncClient(verify=_certificates(), trust_env=not is_local(self._url)) as client:
-            await exchange.perform(client, request)
 
     async def _request(self, run: ModelRun, secrets: set[str]) -> WireRequest:
         """Build the request; credentials that are learnt on the way join the secrets."""
@@ -125,7 +124,7 @@ class ChatModel:
         if unfit:
             told = f"the value for the header {', '.join(unfit)} holds characters that no header may hold"
             raise _Refused(Fault.AUTH, told)
-        return WireRequest(self._url, headers, _json(body))
+        return WireRequest(str(self._url), headers, _json(body))
 
     def _asked(self, view: RequestView) -> str:
         return view.settings.model or self._model
@@ -199,6 +198,3 @@ def _without(secrets: Iterable[str], text: str) -> str:
     """Take the credentials out, as they were sent and without what stands before them (``Bearer``)."""
     forms = {form for secret in secrets for form in (secret, secret.rpartition(" ")[2])}
     return clean_text(Redactor(form for form in forms if len(form) >= VALUE_LENGTH_MIN).redact(text))
-
-
-_certificates = functools.cache(certificates)

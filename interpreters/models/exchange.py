@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import ssl
 from collections.abc import Callable, Mapping, Sequence
 
 import anyio
 import attrs
-import httpx
 
 from interpreters.models.assembly import Reply
+from interpreters.models.clients import Client
 from interpreters.models.decoder import AnswerDecoder
 from interpreters.models.dialects import Folder
 from interpreters.models.failures import Failure
@@ -22,7 +21,7 @@ from interpreters.support.ports_model import ModelDelta
 class WireRequest:
     """What is sent."""
 
-    url: httpx.URL
+    url: str
     """Where to."""
     headers: Mapping[str, str] = attrs.field(repr=False)
     """Header fields; they hold the credentials."""
@@ -67,33 +66,37 @@ class Exchange:
             return self._failure or Failure(Fault.DEFECT, "the request was never sent")
         return self._decoder.outcome()
 
-    async def perform(self, client: httpx.AsyncClient, request: WireRequest) -> None:
-        """Send the request and read the answer to its end."""
+    async def perform(self, client: Client, request: WireRequest) -> None:
+        """Send the request and read the answer to its end. Raises only what no HTTP library should."""
         patience = Patience(self._timeouts, anyio.current_time())
         try:
             with anyio.CancelScope(deadline=patience.first(anyio.current_time())) as scope:
                 await self._exchange(client, request, patience, scope)
             if scope.cancelled_caught:
-                self._lose(Failure(Fault.IDLE_TIMEOUT, self._waited_for()))
-        except httpx.HTTPError as error:
-            self._lose(failure_of(error))
+                self._lose(Failure(Fault.IDLE_TIMEOUT, patience.waited_for))
+        except Exception as error:
+            failure = failure_of(error)
+            if failure is None:
+                raise
+            self._lose(failure)
 
     async def _exchange(
-        self, client: httpx.AsyncClient, request: WireRequest, patience: Patience, scope: anyio.CancelScope
+        self, client: Client, request: WireRequest, patience: Patience, scope: anyio.CancelScope
     ) -> None:
-        limits = httpx.Timeout(None, connect=self._timeouts.connect_s)
         sending = client.stream(
             "POST",
             request.url,
-            headers=dict(request.headers),
+            headers=request.headers,
             content=request.content,
-            timeout=limits,
+            timeout=(self._timeouts.connect_s, None, None, None),
             follow_redirects=False,
         )
         async with sending as response:
             headers = {name.lower(): value for name, value in response.headers.items()}
             decoder = AnswerDecoder(self.folder, response.status_code, headers, now_ms=self._now_ms())
             self._decoder = decoder
+            # The head of an answer is bytes too.
+            scope.deadline = patience.after(decoder, anyio.current_time())
             async for chunk in response.aiter_raw():
                 self._take(decoder, chunk)
                 # Also what is done is read on, for a moment: leaving the loop would leave generators of the library
@@ -121,40 +124,28 @@ class Exchange:
             # The status had said what is wrong; the body would only have told more.
             self._decoder.close()
 
-    def _waited_for(self) -> str:
-        times = self._timeouts
-        return f"silence: no byte for {times.idle_s:g} s, or nothing of the answer for {times.progress_s:g} s"
+
+_FAULTS: Mapping[str, tuple[Fault, str]] = {
+    "ConnectTimeout": (Fault.CONNECT_TIMEOUT, "the server did not accept a connection in time"),
+    "ConnectError": (Fault.CONNECTION, "the server cannot be reached; is it running, and is the base URL right?"),
+    "ProxyError": (Fault.CONNECTION, "the proxy refused"),
+    "PoolTimeout": (Fault.CONNECT_TIMEOUT, "the client's pool gave no connection in time"),
+    "TimeoutException": (Fault.IDLE_TIMEOUT, "the connection was silent for too long"),
+    "LocalProtocolError": (Fault.INVALID_REQUEST, "the request cannot be sent as it is"),
+    "UnsupportedProtocol": (Fault.INVALID_REQUEST, "the base URL has to begin with http:// or https://"),
+    "TransportError": (Fault.CONNECTION, "the connection broke"),
+}
+"""What httpx and its successor raise, by the names of the classes, which are the same in both."""
 
 
-_FAULTS: tuple[tuple[type[Exception], Fault, str], ...] = (
-    (httpx.ConnectTimeout, Fault.CONNECT_TIMEOUT, "the server did not accept a connection in time"),
-    (httpx.ConnectError, Fault.CONNECTION, "the server cannot be reached; is it running, and is the base URL right?"),
-    (httpx.ProxyError, Fault.CONNECTION, "the proxy refused"),
-    (httpx.TimeoutException, Fault.IDLE_TIMEOUT, "the connection was silent for too long"),
-    (httpx.LocalProtocolError, Fault.INVALID_REQUEST, "the request cannot be sent as it is"),
-    (httpx.UnsupportedProtocol, Fault.INVALID_REQUEST, "the base URL has to begin with http:// or https://"),
-    (httpx.TransportError, Fault.CONNECTION, "the connection broke"),
-)
-
-
-def failure_of(error: httpx.HTTPError) -> Failure:
-    """Classify what the HTTP library raised; the first row that fits decides."""
-    fault, words = next(
-        ((fault, words) for kind, fault, words in _FAULTS if isinstance(error, kind)),
-        (Fault.DEFECT, f"unforeseen {type(error).__name__}"),
-    )
+def failure_of(error: Exception) -> Failure | None:
+    """Classify what the HTTP library raised, by the nearest class that is known; ``None`` for a defect."""
+    known = next((_FAULTS[kind.__name__] for kind in type(error).__mro__ if kind.__name__ in _FAULTS), None)
+    if known is None:
+        return None
+    fault, words = known
     if fault is Fault.INVALID_REQUEST:
         # These texts quote what was to be sent, header fields included.
         return Failure(fault, words)
     told = str(error).strip()
     return Failure(fault, f"{words} ({told})" if told else words)
-
-
-def is_local(url: httpx.URL) -> bool:
-    """Say whether an address is this machine: a proxy of the environment would lead away from it."""
-    return url.host in ("localhost", "::1") or url.host.startswith("127.")
-
-
-def certificates() -> ssl.SSLContext:
-    """Load the certificate authorities, once for many clients: it takes longer than a request on loopback."""
-    return httpx.create_ssl_context()

@@ -38,10 +38,18 @@ class Patience:
         self._progress = 0
         self._progressed_at = now
         self._over_at = math.inf
+        self._for_bytes = True
+
+    @property
+    def waited_for(self) -> str:
+        """What did not come, where the time is over."""
+        if self._for_bytes:
+            return f"silence: no byte for {self._timeouts.idle_s:g} s"
+        return f"silence: nothing of the answer for {self._timeouts.progress_s:g} s, only signs of life"
 
     def first(self, now: float) -> float:
         """Return until when to wait for the first byte."""
-        return now + min(self._timeouts.idle_s, self._timeouts.progress_s)
+        return self._until(now)
 
     def after(self, decoder: AnswerDecoder, now: float) -> float:
         """Return until when to wait for the next bytes, when some were just decoded."""
@@ -50,4 +58,9 @@ class Patience:
         if decoder.done or decoder.folder.stated:
             self._over_at = min(self._over_at, now + (_AFTER_DONE_S if decoder.done else _AFTER_STATED_S))
             return self._over_at
-        return min(now + self._timeouts.idle_s, self._progressed_at + self._timeouts.progress_s)
+        return self._until(now)
+
+    def _until(self, now: float) -> float:
+        byte, progress = now + self._timeouts.idle_s, self._progressed_at + self._timeouts.progress_s
+        self._for_bytes = byte <= progress
+        return min(byte, progress)
