@@ -1,13 +1,14 @@
-"""Changed copies of frozen values: what ``attrs.evolve`` does, at little more than the price of copying the fields.
+"""Changed copies of frozen values: what ``attrs.evolve`` does, at the price of copying the fields.
 
-Every step ends in a few of these copies, so they are what an event costs. A class that checks, converts or completes
-its values is built by its own ``__init__``, as ever; the fields of any other are copied one by one.
+Every step ends in a few of these copies, so they are what an event costs. For each class one function is compiled that
+copies its fields one by one, as ``attrs`` compiles an ``__init__``. A class that checks, converts or completes its
+values is built by its own ``__init__``, as ever.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from operator import attrgetter
+from collections.abc import Callable
+from functools import partial
 from types import MemberDescriptorType
 from typing import TYPE_CHECKING, Any
 
@@ -15,50 +16,49 @@ import attrs
 
 __all__ = ["evolve"]
 
-Plan = tuple[Callable[[Any], Any], Mapping[str, int], tuple[Callable[[Any, Any], None], ...]]
-"""How a class is copied: what reads all of its fields at once, the place of each, what writes each."""
-
 if TYPE_CHECKING:
     from attrs import evolve  # type checkers know what this one takes for each class
 else:
 
     def evolve(value: Any, /, **changes: Any) -> Any:
         """Return a copy of an attrs value in which some fields are changed; ``TypeError`` for one it does not have."""
-        kind = value.__class__
-        plan = _PLANS[kind] if kind in _PLANS else _planned(kind)
-        if plan is None:
-            return attrs.evolve(value, **changes)
-        read, places, writes = plan
-        fields = list(read(value))
         try:
-            for name, changed in changes.items():
-                fields[places[name]] = changed
+            copy = _COPIES[value.__class__]
         except KeyError:
-            raise TypeError(f"{kind.__name__} has no field {name!r}") from None
-        copy = _new(kind)
-        for write, field in zip(writes, fields, strict=True):
-            write(copy, field)
-        return copy
+            copy = _compiled(value.__class__)
+        return copy(value, **changes)
 
 
-_PLANS: dict[type[Any], Plan | None] = {}
-"""The plan of each class that was met; ``None`` for one that only its own ``__init__`` may build."""
-
-_new = object.__new__
+_COPIES: dict[type[Any], Callable[..., Any]] = {}
+"""What copies a value of each class that was met."""
 
 
-def _planned(kind: type[Any]) -> Plan | None:
+def _compiled(kind: type[Any]) -> Callable[..., Any]:
+    """Compile what copies a class whose fields are slots and nothing more; for any other return the one of attrs."""
     fields = attrs.fields(kind)
-    plain = all(field.init and field.validator is None and field.converter is None for field in fields)
+    slots = {field.name: slot for field in fields if isinstance(slot := kind.__dict__.get(field.name), _SLOT)}
+    plain = all(field.init and field.validator is field.converter is None for field in fields)
     completed = hasattr(kind, "__attrs_post_init__") or hasattr(kind, "__attrs_pre_init__")
-    slots = [
-        kind.__dict__[field.name] for field in fields if isinstance(kind.__dict__.get(field.name), MemberDescriptorType)
-    ]
-    several = len(fields) > 1  # a class's only field would be read without a tuple around it
-    plan = None
-    if plain and several and not completed and len(slots) == len(fields):
-        names = [field.name for field in fields]
-        writes = tuple(slot.__set__ for slot in slots)
-        plan = attrgetter(*names), {name: place for place, name in enumerate(names)}, writes
-    _PLANS[kind] = plan
-    return plan
+    if len(slots) < len(fields) or not plain or completed:
+        copy: Callable[..., Any] = attrs.evolve
+    else:
+        known: dict[str, Any] = {f"_write_{name}": slot.__set__ for name, slot in slots.items()}
+        known |= {"_new": partial(object.__new__, kind), "_kept": object()}
+        exec(_source(tuple(slots)), known)  # noqa: S102 - the text holds names of fields and nothing from outside
+        copy = known["_copy"]
+    _COPIES[kind] = copy
+    return copy
+
+
+_SLOT = MemberDescriptorType
+
+
+def _source(names: tuple[str, ...]) -> str:
+    """Write the function that copies fields of these names."""
+    lines = (
+        f"def _copy(_value, /, *, {', '.join(f'{name}=_kept' for name in names)}):",
+        "_copied = _new()",
+        *(f"_write_{name}(_copied, _value.{name} if {name} is _kept else {name})" for name in names),
+        "return _copied",
+    )
+    return "\n    ".join(lines)

@@ -72,6 +72,10 @@ class Judgement:
     """Moves made by ``advance``, in order."""
 
 
+_BEFORE_TIME = (AbortRequested, SessionResumed)
+"""Events that come before the turn's time is looked at."""
+
+
 class _DefectError(Exception):
     """A step broke the promise of its row."""
 
@@ -79,13 +83,25 @@ class _DefectError(Exception):
 class _Pass:
     """One run through the tables: collects which rows were taken."""
 
+    __slots__ = ("_counted", "hops", "rows", "tables")
+
     def __init__(self, tables: _Lookup) -> None:
         self.tables = tables
         self.rows: list[Row] = []
         self.hops: list[Because] = []
+        self._counted = False
+
+    def counted(self, state: State, event: Event) -> State:
+        """Count an event, once: steps see it counted, and what the tables alone refuse is not worth a new state."""
+        if self._counted:
+            return state
+        self._counted = True
+        # A resume measures the dead time itself, from the last time that was seen.
+        at = state.at if isinstance(event, SessionResumed) else max(state.at, event.at)
+        return evolve(state, seq=state.seq + 1, at=at)
 
     def accept(self, state: State, event: Event) -> State | Ignored | Refused:
-        """Run the row of an event; the state is that before it, already counted."""
+        """Run the row of an event."""
         row = self.tables.turn.get((type(state.phase), type(event)))
         if row is None:
             return _unlisted(event)
@@ -94,6 +110,7 @@ class _Pass:
             return self._answered(state, event, row)
         if row.step is None:
             return Ignored(str(row.because))
+        state = self.counted(state, event)
         after = row.step(state, event)
         if not isinstance(after, State):
             return _verdict(after)
@@ -110,6 +127,7 @@ class _Pass:
         act_id = getattr(event, "act_id", "")
         if act_id and act_id in state.acts:
             return Ignored("act-known")
+        state = self.counted(state, event)
         after = self._step_call(state, call, event)
         if not isinstance(after, Call):
             return after
@@ -150,11 +168,14 @@ class _Pass:
 
     def look_at_time(self, state: State, event: Event) -> State:
         """End a turn whose time is up before the event is looked at: an abort comes first, then time, then the rest."""
-        if isinstance(event, AbortRequested | SessionResumed) or _is_turn_timer(event):
+        if state.turn.due_at is None or isinstance(event, _BEFORE_TIME) or _is_turn_timer(event):
             return state
         row = self.tables.turn.get((type(state.phase), TimePassed))
-        after = row.step(state) if row is not None and row.step is not None else None
-        return state if row is None or after is None else self._moved(state, after, row)
+        if row is None or row.step is None:
+            return state
+        state = self.counted(state, event)
+        after = row.step(state)
+        return state if after is None else self._moved(state, after, row)
 
     def advance(self, state: State) -> State:
         """Go as far as the session can by itself."""
@@ -241,9 +262,7 @@ class Reducer:
         return Judgement(Verdict.ACCEPTED, Reduction(judged, commands), rows=tuple(run.rows), hops=tuple(run.hops))
 
     def _run(self, run: _Pass, state: State, event: Event) -> State | Ignored | Refused:
-        # A resume measures the dead time itself, from the last time that was seen.
-        at = state.at if isinstance(event, SessionResumed) else max(state.at, event.at)
-        before = run.look_at_time(evolve(state, seq=state.seq + 1, at=at), event)
+        before = run.look_at_time(state, event)
         after = run.accept(before, event)
         if not isinstance(after, State):
             return after
