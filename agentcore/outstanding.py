@@ -8,9 +8,6 @@ order, register, each followed by its timers.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import partial
-
 from agentcore.commands import (
     AskApproval,
     CancelModel,
@@ -34,6 +31,7 @@ from agentcore.states import (
     AwaitingModel,
     AwaitingRetry,
     Call,
+    Cancel,
     CancellationRequested,
     Compacting,
     EffectUnknown,
@@ -42,6 +40,7 @@ from agentcore.states import (
     Proposed,
     Request,
     ReviewingCompletion,
+    Run,
     RunningTools,
     State,
     Stopping,
@@ -51,25 +50,36 @@ from agentcore.states import (
 
 def outstanding(state: State) -> tuple[Command, ...]:
     """Return every command the state is waiting for, in order."""
-    return (*_of_storage(state), *of_turn(state), *_of_register(state))
+    found: list[Command] = []
+    _of_storage(state, found)
+    _of_turn(state, found)
+    for call in state.register:
+        _of_call(call, state.epoch, found, reviewed=False)
+    return tuple(found)
 
 
 def difference(before: tuple[Command, ...], after: tuple[Command, ...]) -> tuple[Command, ...]:
     """Return what is newly ordered: commands of ``after`` whose key is not in ``before``, in order."""
+    if not before:
+        return after
     known = {key_of(command) for command in before}
     return tuple(command for command in after if key_of(command) not in known)
 
 
 def of_turn(state: State) -> tuple[Command, ...]:
     """Return what belongs to the turn: its model work, its clock, its calls."""
-    return (*_of_phase(state), *_of_clock(state), *_of_batch(state))
+    found: list[Command] = []
+    _of_turn(state, found)
+    return tuple(found)
 
 
 def waits_for_person(state: State) -> bool:
     """Say whether all that is outstanding of an open turn are questions to a person (D-27)."""
     if not isinstance(state.phase, RunningTools):
         return False
-    waiting = [command for command in _of_batch(state) if not _is_expiry(command)]
+    found: list[Command] = []
+    _of_batch(state, found)
+    waiting = [command for command in found if not _is_expiry(command)]
     return bool(waiting) and all(is_question(command) for command in waiting)
 
 
@@ -80,110 +90,121 @@ def is_question(command: Command) -> bool:
 
 def reviewee(calls: tuple[Call, ...]) -> Call | None:
     """Return the call whose review is due: one after the other, in source order; one under way is finished (R-120)."""
-    asked = next((call for call in calls if isinstance(call.state, AwaitingApproval)), None)
-    waiting = [call for call in calls if isinstance(call.state, Proposed)]
-    return asked or min(waiting, key=_waits_since, default=None)
-
-
-def _waits_since(call: Call) -> int:
-    return call.state.since if isinstance(call.state, Proposed) else 0
+    first, since = None, 0
+    for call in calls:
+        if isinstance(call.state, AwaitingApproval):
+            return call
+        if isinstance(call.state, Proposed) and (first is None or call.state.since < since):
+            first, since = call, call.state.since
+    return first
 
 
 def _is_expiry(command: Command) -> bool:
     return isinstance(command, StartTimer) and command.timer_id.startswith("expiry/")
 
 
-def _of_storage(state: State) -> Iterator[Command]:
+def _of_storage(state: State, found: list[Command]) -> None:
     storage = state.storage
     if storage.in_flight is not None:
-        yield PersistCheckpoint(storage.in_flight, state.epoch, storage.attempt)
+        found.append(PersistCheckpoint(storage.in_flight, state.epoch, storage.attempt))
     if storage.retry_at is not None:
-        yield StartTimer("checkpoint", state.epoch, storage.attempt, storage.retry_at)
+        found.append(StartTimer("checkpoint", state.epoch, storage.attempt, storage.retry_at))
 
 
-def _of_phase(state: State) -> Iterator[Command]:
-    turn, epoch = state.turn, state.epoch
-    match state.phase:
-        case Preparing(request_id=request_id, ordered=True):
-            yield PrepareStep(request_id, epoch, turn.preparations)
-        case AwaitingModel(request=request) | Streaming(request=request):
-            yield from _of_request(request, epoch, "model")
-        case AwaitingRetry(request_id=request_id, due_at=due_at, jitter_max_ms=jitter):
-            yield StartTimer(f"retry/{request_id}", epoch, turn.requests, due_at, jitter)
-        case Compacting(request_id=request_id, purpose=purpose):
-            yield CompactContext(request_id, epoch, turn.compactions, purpose)
-        case ReviewingCompletion(request_id=request_id, awaits_tasks=False):
-            yield ReviewCompletion(request_id, epoch, turn.reviews)
-        case Stopping(request=Request() as request):
-            yield from _of_request(request, epoch, "grace", CancelModel(request.request_id, epoch, request.attempt))
+def _of_turn(state: State, found: list[Command]) -> None:
+    _of_phase(state, found)
+    _of_clock(state, found)
+    _of_batch(state, found)
+
+
+def _of_phase(state: State, found: list[Command]) -> None:
+    """Add what is waited for in a phase besides its calls; phases that wait for nothing stand in no case."""
+    turn, epoch, phase = state.turn, state.epoch, state.phase
+    match phase:
+        case Preparing():
+            if phase.ordered:
+                found.append(PrepareStep(phase.request_id, epoch, turn.preparations))
+        case AwaitingModel() | Streaming():
+            _of_request(phase.request, epoch, found, "model")
+        case AwaitingRetry():
+            timer = f"retry/{phase.request_id}"
+            found.append(StartTimer(timer, epoch, turn.requests, phase.due_at, phase.jitter_max_ms))
+        case Compacting():
+            found.append(CompactContext(phase.request_id, epoch, turn.compactions, phase.purpose))
+        case ReviewingCompletion():
+            if not phase.awaits_tasks:
+                found.append(ReviewCompletion(phase.request_id, epoch, turn.reviews))
+        case Stopping():
+            request = phase.request
+            if request is not None:
+                _of_request(request, epoch, found, "grace", CancelModel(request.request_id, epoch, request.attempt))
         case _:
             pass
 
 
-def _of_request(request: Request, epoch: int, timer: str, *beside: Command) -> Iterator[Command]:
-    yield RequestModel(request.request_id, epoch, request.attempt)
-    yield from beside
-    if request.due_at is not None:
-        yield StartTimer(f"{timer}/{request.request_id}", epoch, request.attempt, request.due_at)
+def _of_request(request: Request, epoch: int, found: list[Command], timer: str, *beside: Command) -> None:
+    found.append(RequestModel(request.request_id, epoch, request.attempt))
+    found.extend(beside)
+    _add_timer(found, f"{timer}/{request.request_id}", epoch, request.attempt, request.due_at)
 
 
-def _of_clock(state: State) -> Iterator[Command]:
+def _of_clock(state: State, found: list[Command]) -> None:
     turn = state.turn
     if turn.due_at is not None and isinstance(state.phase, WORKING):
-        yield StartTimer(f"turn/{turn.number}", state.epoch, turn.clocks, turn.due_at)
+        found.append(StartTimer(f"turn/{turn.number}", state.epoch, turn.clocks, turn.due_at))
 
 
-def _of_batch(state: State) -> Iterator[Command]:
+def _of_batch(state: State, found: list[Command]) -> None:
     batch = state.batch
     if batch is None:
         return
     reviewed = reviewee(batch.calls) if isinstance(state.phase, RunningTools) else None
     for call in batch.calls:
-        yield from _of_call(call, state.epoch, reviewed=call is reviewed)
+        _of_call(call, state.epoch, found, reviewed=call is reviewed)
 
 
-def _of_register(state: State) -> Iterator[Command]:
-    for call in state.register:
-        yield from _of_call(call, state.epoch, reviewed=False)
-
-
-def _of_call(call: Call, epoch: int, *, reviewed: bool) -> Iterator[Command]:
-    timer = partial(_timer, call, epoch)
-    match call.state:
-        case Proposed() if reviewed:
-            yield EvaluatePolicy(call.call_id, epoch, call.tries.reviews)
-        case AwaitingApproval(due_at=due_at, reason=reason):
-            yield AskApproval(call.call_id, epoch, call.tries.questions, call.digest, reason)
-            yield from timer("expiry", call.tries.questions, due_at)
+def _of_call(call: Call, epoch: int, found: list[Command], *, reviewed: bool) -> None:
+    """Add what is waited for of a call; one that is ready, released or settled waits for others."""
+    present = call.state
+    match present:
+        case Proposed():
+            if reviewed:
+                found.append(EvaluatePolicy(call.call_id, epoch, call.tries.reviews))
+        case AwaitingApproval():
+            number = call.tries.questions
+            found.append(AskApproval(call.call_id, epoch, number, call.digest, present.reason))
+            _add_timer(found, f"expiry/{call.call_id}", epoch, number, present.due_at)
         case Executing(run=run):
-            yield ExecuteTool(call.call_id, epoch, run.attempt)
-            yield from timer("deadline", run.attempt, run.due_at)
+            found.append(ExecuteTool(call.call_id, epoch, run.attempt))
+            _add_timer(found, f"deadline/{call.call_id}", epoch, run.attempt, run.due_at)
         case CancellationRequested(run=run, cancel=cancel):
-            yield ExecuteTool(call.call_id, epoch, run.attempt)
-            yield CancelTool(call.call_id, epoch, cancel.attempt, run.id)
-            yield from timer("grace", cancel.attempt, cancel.grace_at)
-        case EffectUnknown() as unknown:
-            yield from _of_unknown(call, unknown, epoch)
+            found.append(ExecuteTool(call.call_id, epoch, run.attempt))
+            _add_cancel(call, epoch, found, run, cancel)
+        case EffectUnknown():
+            _of_unknown(call, present, epoch, found)
         case _:
             pass
 
 
-def _of_unknown(call: Call, unknown: EffectUnknown, epoch: int) -> Iterator[Command]:
-    timer = partial(_timer, call, epoch)
+def _of_unknown(call: Call, unknown: EffectUnknown, epoch: int, found: list[Command]) -> None:
     run, inquiry, cancel = unknown.run, unknown.inquiry, unknown.cancel
     if unknown.live:
-        yield ExecuteTool(call.call_id, epoch, run.attempt)
+        found.append(ExecuteTool(call.call_id, epoch, run.attempt))
     if unknown.live and cancel is None:
-        yield from timer("deadline", run.attempt, run.due_at)
+        _add_timer(found, f"deadline/{call.call_id}", epoch, run.attempt, run.due_at)
     if cancel is not None:
-        yield CancelTool(call.call_id, epoch, cancel.attempt, run.id)
-        yield from timer("grace", cancel.attempt, cancel.grace_at)
+        _add_cancel(call, epoch, found, run, cancel)
     if unknown.looking:
-        yield InspectEffect(call.call_id, epoch, inquiry.attempt, inquiry.by, run.id)
+        found.append(InspectEffect(call.call_id, epoch, inquiry.attempt, inquiry.by, run.id))
     elif unknown.proved_absent is None:
-        yield from timer("inquiry", inquiry.attempt, inquiry.resume_at)
+        _add_timer(found, f"inquiry/{call.call_id}", epoch, inquiry.attempt, inquiry.resume_at)
 
 
-def _timer(call: Call, epoch: int, kind: str, attempt: int, due_at: int | None) -> Iterator[Command]:
+def _add_cancel(call: Call, epoch: int, found: list[Command], run: Run, cancel: Cancel) -> None:
+    found.append(CancelTool(call.call_id, epoch, cancel.attempt, run.id))
+    _add_timer(found, f"grace/{call.call_id}", epoch, cancel.attempt, cancel.grace_at)
+
+
+def _add_timer(found: list[Command], timer_id: str, epoch: int, attempt: int, due_at: int | None) -> None:
     if due_at is not None:
-        yield StartTimer(f"{kind}/{call.call_id}", epoch, attempt, due_at)
+        found.append(StartTimer(timer_id, epoch, attempt, due_at))

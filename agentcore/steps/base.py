@@ -50,7 +50,10 @@ def counted(state: State, **changes: int) -> State:
 
 def recounted(state: State, **values: int) -> State:
     """Set counters of the turn, by name."""
-    return in_turn(state, evolve(state.turn, counters=evolve(state.turn.counters, **values)))
+    counters = state.turn.counters
+    if all(getattr(counters, name) == value for name, value in values.items()):
+        return state
+    return in_turn(state, evolve(state.turn, counters=evolve(counters, **values)))
 
 
 def consumed(state: State, usage: Usage) -> State:
@@ -62,6 +65,8 @@ def consumed(state: State, usage: Usage) -> State:
 
 def want_checkpoint(state: State) -> State:
     """Ask that everything up to this event becomes durable."""
+    if state.storage.wanted == state.seq:
+        return state
     return evolve(state, storage=evolve(state.storage, wanted=state.seq))
 
 
@@ -77,11 +82,15 @@ def quiet(state: State) -> bool:
 
 def find_call(state: State, call_id: str) -> Call | None:
     """Return the call that later evidence speaks to: the register's entry, else the batch's."""
-    entry = next((call for call in state.register if call.call_id == call_id), None)
-    if entry is not None:
-        return entry
-    calls = state.batch.calls if state.batch is not None else ()
-    return next((call for call in calls if call.call_id == call_id), None)
+    for entry in state.register:
+        if entry.call_id == call_id:
+            return entry
+    batch = state.batch
+    if batch is not None:
+        for call in batch.calls:
+            if call.call_id == call_id:
+                return call
+    return None
 
 
 def replace_call(state: State, call: Call) -> State:
@@ -103,7 +112,8 @@ def register_call(state: State, call: Call) -> State:
 
 def all_settled(state: State) -> bool:
     """Say whether every call of the batch has its answer; true without a batch."""
-    return state.batch is None or all(isinstance(call.state, Settled) for call in state.batch.calls)
+    batch = state.batch
+    return batch is None or all(isinstance(call.state, Settled) for call in batch.calls)
 
 
 def notice(state: State, call: Call, text: str) -> State:

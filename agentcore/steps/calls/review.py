@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 from agentcore.events import (
     ApprovalDenied,
@@ -54,8 +55,9 @@ def misdirected(state: State, call: Call, event: Decision | Answer, number: int)
     return None
 
 
+@lru_cache(maxsize=64)
 def _told(event: Decision | Answer) -> str:
-    """Return a digest of a decision without its time, to know it again (R-245)."""
+    """Return a digest of a decision without its time, to know it again (R-245); asked for twice in a row, and more."""
     return digest(repr(evolve(event, at=0)))
 
 
