@@ -12,7 +12,6 @@ repeat names and ids, send empty ones, give two calls one index, or send argumen
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from typing import Any
 
@@ -20,6 +19,7 @@ import attrs
 
 from agentcore.messages import ArgumentsState, parse_arguments
 from interpreters.models.assembly import OpenCall
+from interpreters.models.verbatim import argument_text
 
 _WIRE_KEYS = frozenset({"index", "id", "type", "function"})
 
@@ -56,19 +56,13 @@ def read_piece(entry: Any) -> Piece | None:
         index if isinstance(index, int) and not isinstance(index, bool) else None,
         _text(entry.get("id")),
         _text(function.get("name")),
-        _arguments(function.get("arguments")),
+        argument_text(function.get("arguments")),
         {key: value for key, value in entry.items() if key not in _WIRE_KEYS and value is not None},
     )
 
 
 def _text(value: Any) -> str:
     return value if isinstance(value, str) else ""
-
-
-def _arguments(value: Any) -> str:
-    if value is None:
-        return ""
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 class CallFolder:

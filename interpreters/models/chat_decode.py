@@ -9,51 +9,22 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from agentcore.messages import FinishReason, MediaPart, Usage
+from agentcore.messages import MediaPart, Usage
 from interpreters.models.assembly import Assembly, Reply
 from interpreters.models.calls import CallFolder, Piece, read_piece
 from interpreters.models.failures import Failure, WireFault, classify
 from interpreters.models.faults import FINISH_FAULTS, Fault
+from interpreters.models.reading import TERMINATOR, event_value, finish_of, list_of, malformed, text_of
 from interpreters.models.usage import chat_usage, later, timings_usage
 from interpreters.support.ports_model import ModelDelta
-
-TERMINATOR = "[DONE]"
-"""Data of the event after which nothing comes."""
 
 REASONING_FIELDS = ("reasoning_content", "reasoning")
 """Names under which thinking comes as text, in the order in which they are looked at."""
 
-_FINISHES: Mapping[FinishReason, str] = {
-    FinishReason.STOP: "stop end_turn eos eos_token stop_sequence complete completed",
-    FinishReason.TOOL_CALLS: "tool_calls tool_call tool_use function_call",
-    FinishReason.LENGTH: """length max_tokens max_output_tokens model_length truncated
-        model_context_window_exceeded context_length_exceeded""",
-    FinishReason.REFUSAL: "refusal",
-    FinishReason.CONTENT_FILTER: "content_filter sensitive safety recitation blocklist prohibited_content spii",
-    FinishReason.PAUSE: "pause pause_turn",
-}
-
-FINISHES: Mapping[str, FinishReason] = {
-    label: finish for finish, labels in _FINISHES.items() for label in labels.split()
-}
-"""What each finish label means, in lower case; any other, and none at all, is unknown."""
-
 _REPLAYED_KEYS = ("extra_content",)
-
-
-def finish_of(label: str, *, refused: bool) -> FinishReason:
-    """Read a finish label; a refusal in the content outweighs one that claims an ordinary end."""
-    finish = FINISHES.get(label.lower(), FinishReason.UNKNOWN)
-    return FinishReason.REFUSAL if refused and finish in (FinishReason.STOP, FinishReason.UNKNOWN) else finish
-
-
-def malformed(what: str) -> WireFault:
-    """Make the fault of an answer that breaks its own format."""
-    return WireFault(Failure(Fault.MALFORMED_STREAM, f"the stream is malformed: {what}"))
 
 
 class ChatFolder:
@@ -87,15 +58,7 @@ class ChatFolder:
         if data.strip() == TERMINATOR:
             self.stated = self.terminated = True
             return []
-        try:
-            value = json.loads(data)
-        except (ValueError, RecursionError) as error:
-            if name == "error":
-                raise WireFault(classify(data)) from error
-            raise malformed(f"data that is not JSON ({error})") from error
-        if name == "error":
-            raise WireFault(classify(value))
-        return self._fold(value)
+        return self._fold(event_value(name, data))
 
     def fold_body(self, value: Any) -> list[ModelDelta]:
         """Take a whole answer that came as one JSON value; return what to show."""
@@ -117,13 +80,11 @@ class ChatFolder:
         finish = finish_of(self._label, refused="refusal" in self._told)
         return Reply(parts, finish, self._label, self._id, self.usage, self._model, self._extra)
 
-    def _fold(self, value: Any) -> list[ModelDelta]:
-        if not isinstance(value, dict):
-            raise malformed(f"expected an object, found {type(value).__name__}")
+    def _fold(self, value: Mapping[str, Any]) -> list[ModelDelta]:
         if _is_error(value):
             raise WireFault(classify(value))
-        self._id = self._id or _text(value.get("id"))
-        self._model = _text(value.get("model")) or self._model
+        self._id = self._id or text_of(value.get("id"))
+        self._model = text_of(value.get("model")) or self._model
         grok = value.get("x_groq")
         self._take_usage(value.get("usage"), grok.get("usage") if isinstance(grok, dict) else None)
         if not self._counted:
@@ -147,7 +108,7 @@ class ChatFolder:
             shown += self._fold_message(delta, frozenset())
         if isinstance(message := choice.get("message"), dict):
             shown += self._fold_message(message, frozenset(self._told))
-        self._take_label(_text(choice.get("finish_reason")))
+        self._take_label(text_of(choice.get("finish_reason")))
         return shown
 
     def _take_usage(self, *told: Any) -> None:
@@ -175,39 +136,39 @@ class ChatFolder:
             shown += self._fold_reasoning(message)
         if "content" not in told:
             shown += self._fold_content(message.get("content"))
-        if "refusal" not in told and (refusal := _text(message.get("refusal"))):
+        if "refusal" not in told and (refusal := text_of(message.get("refusal"))):
             self._tell("refusal")
             shown += self._assembly.add_text(refusal, refusal=True)
         if "media" not in told:
-            self._fold_images(_list(message.get("images")))
+            self._fold_images(list_of(message.get("images")))
         if "calls" not in told:
             self._fold_calls(message)
         self._extra.update({key: message[key] for key in _REPLAYED_KEYS if message.get(key)})
         return shown
 
     def _fold_reasoning(self, message: Mapping[str, Any]) -> list[ModelDelta]:
-        details = [dict(one) for one in _list(message.get("reasoning_details")) if isinstance(one, dict)]
+        details = [dict(one) for one in list_of(message.get("reasoning_details")) if isinstance(one, dict)]
         if details:
             self._tell("reasoning")
             self._details += details[_continue_detail(self._details, details[0]) :]
         for field in REASONING_FIELDS:
-            if words := _text(message.get(field)):
+            if words := text_of(message.get(field)):
                 self._tell("reasoning")
                 return self._assembly.add_reasoning(words, field=field)
-        words = "".join(_text(one.get("text")) or _text(one.get("summary")) for one in details)
+        words = "".join(text_of(one.get("text")) or text_of(one.get("summary")) for one in details)
         return self._assembly.add_reasoning(words)
 
     def _fold_content(self, content: Any) -> list[ModelDelta]:
         if isinstance(content, str):
             content = [{"text": content}] if content else []
         shown: list[ModelDelta] = []
-        for item in _list(content):
+        for item in list_of(content):
             if not isinstance(item, dict):
                 continue
             if words := _words(item.get("thinking")):
                 self._tell("reasoning")
                 shown += self._assembly.add_reasoning(words, field="thinking")
-            elif words := _text(item.get("text")):
+            elif words := text_of(item.get("text")):
                 self._tell("content")
                 shown += self._assembly.add_text(words)
         return shown
@@ -215,13 +176,13 @@ class ChatFolder:
     def _fold_images(self, images: Sequence[Any]) -> None:
         for image in images:
             told = image.get("image_url") if isinstance(image, dict) else None
-            url = _text(told.get("url")) if isinstance(told, dict) else ""
+            url = text_of(told.get("url")) if isinstance(told, dict) else ""
             if url:
                 self._tell("media")
                 self._assembly.add(_media(url))
 
     def _fold_calls(self, message: Mapping[str, Any]) -> None:
-        pieces = [piece for entry in _list(message.get("tool_calls")) if (piece := read_piece(entry))]
+        pieces = [piece for entry in list_of(message.get("tool_calls")) if (piece := read_piece(entry))]
         self._calls.fold([piece for piece in pieces if not piece.empty])
         old = read_piece({"index": 0, "function": message.get("function_call")})
         if old and not old.empty:
@@ -234,19 +195,11 @@ class ChatFolder:
         self.progress += 1
 
 
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else ""
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
-
-
 def _words(value: Any) -> str:
     """Return thinking that comes as text, or as a list of texts."""
     if isinstance(value, str):
         return value
-    return "".join(_text(item.get("text")) for item in _list(value) if isinstance(item, dict))
+    return "".join(text_of(item.get("text")) for item in list_of(value) if isinstance(item, dict))
 
 
 def _media(url: str) -> MediaPart:

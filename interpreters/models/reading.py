@@ -1,0 +1,70 @@
+"""What the folders of every dialect share: an event's JSON, finish labels, fields that may hold anything."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from agentcore.messages import FinishReason
+from interpreters.models.failures import Failure, WireFault, classify
+from interpreters.models.faults import Fault
+
+TERMINATOR = "[DONE]"
+"""Data of the event after which nothing comes."""
+
+_FINISHES: Mapping[FinishReason, str] = {
+    FinishReason.STOP: "stop end_turn eos eos_token stop_sequence complete completed",
+    FinishReason.TOOL_CALLS: "tool_calls tool_call tool_use function_call",
+    FinishReason.LENGTH: """length max_tokens max_output_tokens model_length truncated
+        model_context_window_exceeded context_length_exceeded""",
+    FinishReason.REFUSAL: "refusal",
+    FinishReason.CONTENT_FILTER: "content_filter sensitive safety recitation blocklist prohibited_content spii",
+    FinishReason.PAUSE: "pause pause_turn compaction",
+}
+
+FINISHES: Mapping[str, FinishReason] = {
+    label: finish for finish, labels in _FINISHES.items() for label in labels.split()
+}
+"""What each finish label means, in lower case; any other, and none at all, is unknown."""
+
+
+def finish_of(label: str, *, refused: bool = False) -> FinishReason:
+    """Read a finish label; a refusal in the content outweighs one that claims an ordinary end."""
+    finish = FINISHES.get(label.lower(), FinishReason.UNKNOWN)
+    return FinishReason.REFUSAL if refused and finish in (FinishReason.STOP, FinishReason.UNKNOWN) else finish
+
+
+def malformed(what: str) -> WireFault:
+    """Make the fault of an answer that breaks its own format."""
+    return WireFault(Failure(Fault.MALFORMED_STREAM, f"the stream is malformed: {what}"))
+
+
+def event_value(name: str, data: str) -> dict[str, Any]:
+    """Return the object that an event holds; ``WireFault`` for one that is malformed, or that tells of a fault."""
+    try:
+        value = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        if name == "error":
+            raise WireFault(classify(data)) from error
+        raise malformed(f"data that is not JSON ({error})") from error
+    if name == "error":
+        raise WireFault(classify(value))
+    if not isinstance(value, dict):
+        raise malformed(f"expected an object, found {type(value).__name__}")
+    return value
+
+
+def text_of(value: Any) -> str:
+    """Return a text, or nothing for what is none."""
+    return value if isinstance(value, str) else ""
+
+
+def list_of(value: Any) -> list[Any]:
+    """Return a list, or an empty one for what is none."""
+    return value if isinstance(value, list) else []
+
+
+def object_of(value: Any) -> dict[str, Any]:
+    """Return an object, or an empty one for what is none."""
+    return value if isinstance(value, dict) else {}
