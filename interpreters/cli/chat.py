@@ -21,9 +21,11 @@ from interpreters.cli.exits import Exit, exit_of
 from interpreters.cli.host import Host, make_host
 from interpreters.cli.output import Output
 from interpreters.cli.turns import abort
+from interpreters.cli.usage import spent_in, told_usage
 from interpreters.engine import Sent, Session
-from interpreters.frontends import Terminal, as_value, standing, usage_text, usage_values
+from interpreters.frontends import Terminal, as_value, standing, usage_values
 from interpreters.support.cleaning import visible
+from interpreters.support.ports_store import Store
 from interpreters.support.views import AgentEnd, TurnEnd
 
 HELP = """\
@@ -50,7 +52,7 @@ def chat(arguments: Namespace, output: Output) -> int:
 
 async def _chat(arguments: Namespace, host: Host, console: Console, output: Output) -> Exit:
     async with anyio.create_task_group() as tasks, host.agent.open(arguments.session_id) as session:
-        talk = Chat(session, console, output, thinking=arguments.thinking)
+        talk = Chat(session, console, output, store=host.agent.store, thinking=arguments.thinking)
         tasks.start_soon(talk.show)
         await talk.run()
         state, result = session.state, session.result
@@ -65,12 +67,15 @@ async def _chat(arguments: Namespace, host: Host, console: Console, output: Outp
 class Chat:
     """One session at a prompt."""
 
-    def __init__(self, session: Session, console: Console, output: Output, *, thinking: bool = False) -> None:
+    def __init__(
+        self, session: Session, console: Console, output: Output, *, store: Store, thinking: bool = False
+    ) -> None:
         self.left = False
         """The user left while a turn was open."""
         self._session = session
         self._console = console
         self._output = output
+        self._store = store
         self._terminal = Terminal(output, output.style, thinking=thinking)
         self._views = session.views(after=0)
         self._asked = False
@@ -204,11 +209,11 @@ class Chat:
         self._tell(f"{ui_status(state).text} {next_step(state).text}{waiting}")
 
     async def _cost(self, _: str) -> None:
-        state = self._session.state
+        state, spent = self._session.state, await spent_in(self._store, self._session.session_id)
         if self._output.as_json:
-            self._output.value({"view": "cost"} | usage_values(state))
+            self._output.value({"view": "cost"} | usage_values(state, spent))
         else:
-            self._tell(usage_text(state))
+            self._tell(told_usage(state, spent))
 
     async def _abort(self, _: str) -> None:
         if not self._session.state.open:

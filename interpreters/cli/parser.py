@@ -188,6 +188,7 @@ def _show(commands: Any) -> None:
     parser = _command(commands, "show", "show a conversation and where it stands")
     parser.add_argument("session_id", metavar="ID")
     parser.add_argument("--whole", action="store_true", help="leave nothing of a result out")
+    parser.add_argument("--usage", action="store_true", help="tokens and cost of every attempt instead, and the sums")
     _place(parser)
 
 

@@ -100,6 +100,11 @@ def show(arguments: Namespace, output: Output) -> int:
     """Show a conversation and where it stands."""
     loaded = anyio.run(_load, arguments)
     state = fold(loaded)
+    if arguments.usage:
+        from interpreters.cli.usage import show_usage
+
+        show_usage(state, loaded, output)
+        return _report(loaded, output)
     if output.as_json:
         said = {"session_id": state.session_id, "seq": state.seq, "transcript": transcript_values(state)}
         output.value(said | standing(state) | {"usage": usage_values(state), "damage": _damage(loaded)})
@@ -175,7 +180,7 @@ class _Told:
 
 def transitions(loaded: Loaded) -> Iterator[tuple[str, dict[str, Any]]]:
     """Reduce a journal again and tell each reduction as a running engine does, with the event itself as ``fact``."""
-    state, events = _begun(loaded)
+    state, events = begun(loaded)
     told = _Told()
     trace = Trace(loaded.session_id, told)
     for payload, event in events:
@@ -187,12 +192,12 @@ def transitions(loaded: Loaded) -> Iterator[tuple[str, dict[str, Any]]]:
         state = judgement.reduction.state
 
 
-def _begun(loaded: Loaded) -> tuple[State, list[tuple[bytes, Event]]]:
+def begun(loaded: Loaded) -> tuple[State, Iterator[tuple[bytes, Event]]]:
     """Return the state a journal begins with and its events. Raises ``JournalUnreadable``."""
     fold(loaded)  # says what cannot be followed, and where
     header = decode_header(loaded.header)
     state = start(header.session_id, header.config, header.at).state
-    return state, [(payload, _decoded(loaded, seq, payload)) for seq, payload in loaded.events]
+    return state, ((payload, _decoded(loaded, seq, payload)) for seq, payload in loaded.events)
 
 
 def _decoded(loaded: Loaded, seq: int, payload: bytes) -> Event:
@@ -203,7 +208,7 @@ def _decoded(loaded: Loaded, seq: int, payload: bytes) -> Event:
 
 
 def _audited(loaded: Loaded) -> Iterator[AuditRecord]:
-    state, events = _begun(loaded)
+    state, events = begun(loaded)
     yield from audit(replay(state, (event for _, event in events)))
 
 

@@ -10,25 +10,32 @@ from __future__ import annotations
 from interpreters.frontends.calls import call_line, outcome_line, short_arguments
 from interpreters.frontends.effects import Remedy, effects_text, effects_values
 from interpreters.frontends.feed import as_value, outcome_value, standing
+from interpreters.frontends.spending import Cost, Spent, cost_of, spending, spent_values
 from interpreters.frontends.style import Style
 from interpreters.frontends.terminal import Screen, Terminal
 from interpreters.frontends.transcripts import transcript_text, transcript_values
 from interpreters.frontends.transitions import event_tag, transition_text
-from interpreters.frontends.usage import usage_text, usage_values
+from interpreters.frontends.usage import attempts_text, usage_text, usage_values
 
 __all__ = [
+    "Cost",
     "Remedy",
     "Screen",
+    "Spent",
     "Style",
     "Terminal",
     "as_value",
+    "attempts_text",
     "call_line",
+    "cost_of",
     "effects_text",
     "effects_values",
     "event_tag",
     "outcome_line",
     "outcome_value",
     "short_arguments",
+    "spending",
+    "spent_values",
     "standing",
     "transcript_text",
     "transcript_values",
