@@ -12,10 +12,13 @@ import functools
 import ssl
 from collections.abc import AsyncIterator, ItemsView, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import TYPE_CHECKING, Protocol
+from ipaddress import ip_address
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import anyio
 import httpx
+from anyio import aclose_forcefully
+from anyio.abc import AsyncResource
 from anyio.lowlevel import RunVar
 
 HttpTimeouts = tuple[float | None, float | None, float | None, float | None]
@@ -76,6 +79,7 @@ class OwnConnections:
     ) -> AsyncIterator[httpx.Response]:
         """Send a request by httpx, with the proxies of the environment except to this machine."""
         async with (
+            Opened() as opened,
             httpx.AsyncClient(verify=_certificates(), trust_env=not is_local(url)) as client,
             client.stream(
                 method,
@@ -84,9 +88,31 @@ class OwnConnections:
                 content=content,
                 timeout=timeout,
                 follow_redirects=follow_redirects,
+                extensions={"trace": opened.note},
             ) as response,
         ):
             yield response
+
+
+class Opened:
+    """Closes what was opened on the way to an answer: httpx forgets a socket whose TLS handshake is cancelled."""
+
+    def __init__(self) -> None:
+        self._streams: list[AsyncResource] = []
+
+    async def note(self, event: str, info: Mapping[str, Any]) -> None:
+        """Take what the library tells of its progress. Nothing is awaited: no cancellation comes between."""
+        if event.endswith(".connect_tcp.complete"):
+            self._streams.append(info["return_value"])
+
+    async def __aenter__(self) -> Self:
+        """Begin."""
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        """Close everything, without waiting for anybody."""
+        for stream in self._streams:
+            await aclose_forcefully(stream)
 
 
 class Places:
@@ -118,7 +144,10 @@ class Places:
 def is_local(url: str) -> bool:
     """Say whether an address is this machine: a proxy of the environment would lead away from it."""
     host = httpx.URL(url).host
-    return host in ("localhost", "::1") or host.startswith("127.")
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 @functools.cache

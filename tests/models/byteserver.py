@@ -56,6 +56,12 @@ def chunk(delta: dict | None = None, finish: str | None = None, **beside: Any) -
     return {"id": "c1", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": [choice], **beside}
 
 
+def refusing_port() -> int:
+    """A port on which nobody listens."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return listener.getsockname()[1]
+
+
 class ByteServer:
     """Listens on a free port of 127.0.0.1."""
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import socket
-
 import anyio
 import anyio.lowlevel
 import httpx
@@ -15,7 +13,7 @@ from agentcore.policy import ModelSettings
 from agentcore.projections import RequestView
 from interpreters.models import ChatModel, Prices, Timeouts
 from interpreters.support.ports_model import HookRan, TextDelta
-from tests.models.byteserver import HANG, RESET, Answer, Pause, chunk, events, serving
+from tests.models.byteserver import HANG, RESET, Answer, Pause, chunk, events, refusing_port, serving
 from tests.models.runs import NOW, user, view_of, watched
 
 pytestmark = pytest.mark.anyio
@@ -28,12 +26,6 @@ OK = Answer(HI)
 async def ask(model: ChatModel, view: RequestView | None = None, **fields):
     """One answer of a model."""
     return await model.answer(watched(view, **fields).run)
-
-
-def refusing_port() -> int:
-    """A port on which nobody listens."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return listener.getsockname()[1]
 
 
 async def test_a_request_carries_model_history_and_key():
