@@ -22,7 +22,7 @@ from agentcore.testing.protocol.loops import (
 )
 from agentcore.testing.protocol.plain import canonical
 from agentcore.testing.protocol.report import Counterexample, Findings
-from agentcore.testing.protocol.scenario import ScenarioError, protocol_scenario, replay
+from agentcore.testing.protocol.scenario import ScenarioError, explain, protocol_scenario, replay
 from agentcore.testing.protocol.search import Bounds, explore_protocol
 from agentcore.testing.protocol.shape import (
     Edge,
@@ -60,6 +60,7 @@ __all__ = [
     "TurnBegun",
     "canonical",
     "copying",
+    "explain",
     "explore_protocol",
     "loop_laws",
     "protocol_of",

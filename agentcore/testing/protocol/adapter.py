@@ -19,11 +19,13 @@ def protocol_of(adapter: Any) -> LoopProtocol:
     """Return what is to be explored: a ``LoopProtocol`` as it is, or one made of an object's members.
 
     The members are named as the fields of ``LoopProtocol``: ``initial``, ``enabled`` and ``reduce``, and whichever of
-    the others there are. An object (or class) with ``told``, ``ordered`` and ``ended`` is held to the laws of agent
-    loops as well, and may rest where it has ended. ``TypeError`` names what is missing.
+    the others there are. A class is called first. An object with ``told``, ``ordered`` and ``ended`` is held to the
+    laws of agent loops as well, and may rest where it has ended. ``TypeError`` names what is missing.
     """
     if isinstance(adapter, LoopProtocol):
         return adapter
+    if isinstance(adapter, type):
+        adapter = adapter()
     missing = [name for name in NEEDED if not hasattr(adapter, name)]
     if missing:
         raise TypeError(f"{adapter!r:.80} is no loop to explore: it has no {', '.join(missing)}")
@@ -42,5 +44,4 @@ def protocol_of(adapter: Any) -> LoopProtocol:
         )
         known["laws"] = (*known.get("laws", ()), *laws)
         known.setdefault("accepting", adapter.ended)
-    own = adapter if isinstance(adapter, type) else type(adapter)
-    return LoopProtocol(name=str(getattr(adapter, "name", own.__name__)), **known)
+    return LoopProtocol(name=str(getattr(adapter, "name", type(adapter).__name__)), **known)

@@ -28,7 +28,7 @@ def take(protocol: LoopProtocol, state: Any, event: Any, key: Hashable) -> tuple
     except protocol.refusals as error:
         return Transition(state, event, state, changed=False, refusal=str(error) or type(error).__name__), key, None
     except Exception as error:  # noqa: BLE001 - other people's reducers raise what they like, and that is a finding
-        problem = (RETURNS.name, f"reduce raised {type(error).__name__}: {error}")
+        problem = (RETURNS.name, f"reduce raised {type(error).__name__}: {error}".rstrip(": "))
         return Transition(state, event, state, changed=False), key, problem
     if not is_settled(state) and protocol.normalise(state) != key:
         problem = (UNTOUCHED.name, "the state before was changed: wrap reduce in `copying`, or mend it")

@@ -66,11 +66,10 @@ def fields_of(value: Any) -> list[tuple[str, Any]] | None:
         return None
     if attrs.has(type(value)):
         return [(field.name, getattr(value, field.name)) for field in attrs.fields(type(value))]
-    held = getattr(value, "__dict__", None)
-    if held is not None:
-        return sorted(held.items())
     slots = [name for kind in type(value).__mro__ for name in getattr(kind, "__slots__", ())]
-    return [(name, getattr(value, name)) for name in slots if hasattr(value, name)] or None
+    found = [(name, getattr(value, name)) for name in slots if hasattr(value, name)]
+    found += sorted(getattr(value, "__dict__", {}).items())
+    return found if found or hasattr(value, "__dict__") else None
 
 
 def label(value: Any) -> str:

@@ -16,13 +16,13 @@ enabled where it stands: so no protocol has to bring a parser, and a scenario ca
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from agentcore.testing.pages import Entry, entries, laid_out
 from agentcore.testing.protocol.judging import Judge, take
 from agentcore.testing.protocol.plain import one_line
-from agentcore.testing.protocol.report import Counterexample
+from agentcore.testing.protocol.report import Counterexample, Findings
 from agentcore.testing.protocol.shape import LoopProtocol
 
 
@@ -32,10 +32,31 @@ class ScenarioError(ValueError):
 
 def protocol_scenario(protocol: LoopProtocol, found: Counterexample) -> str:
     """Return a counterexample as the text of a scenario file, with the law and the problem as its first remark."""
-    lines = [f"protocol {one_line(protocol.name)}", f"# {found.law}: {one_line(found.problem)}"]
-    lines += [_event(protocol, step.event) for step in found.steps]
-    if found.around:
-        lines += ["# Round and round:", *(_event(protocol, step.event) for step in found.around)]
+    return _written(protocol, (found,))
+
+
+def explain(findings: Findings) -> str:
+    """Return what was found as a page to read: how much was seen, then for each broken law a shortest way there.
+
+    Laws that are broken by the same way share it.
+    """
+    together: dict[tuple[int, ...], list[Counterexample]] = {}
+    for found in findings.broken:
+        way = tuple(id(step) for step in (*found.steps, *found.around))
+        together.setdefault(way, []).append(found)
+    pages = [_written(findings.protocol, group) for group in together.values()]
+    more = ["Ways end where they break a law: what lies behind is looked at once that is mended."] if pages else []
+    return "\n".join([findings.summary(), *more, "", *pages]).rstrip() + "\n"
+
+
+def _written(protocol: LoopProtocol, together: Sequence[Counterexample]) -> str:
+    """Write counterexamples that have their steps in common as one scenario."""
+    first = together[0]
+    lines = [f"protocol {one_line(protocol.name)}"]
+    lines += [f"# {found.law}: {one_line(found.problem)}" for found in together]
+    lines += [_event(protocol, step.event) for step in first.steps]
+    if first.around:
+        lines += ["# Round and round:", *(_event(protocol, step.event) for step in first.around)]
     return replay(protocol, "\n".join(lines))
 
 
