@@ -37,6 +37,7 @@ Form = Literal["unseen", "events", "json", "other"]
 _FORMS: Mapping[bytes, Form] = {b"{": "json", b"[": "json", b"<": "other"}
 _SHOWN_MAX = 300
 _OK = range(200, 300)
+_TOO_DEEP = "the answer is nested too deep to be read"
 _BOM = b"\xef\xbb\xbf"
 _TITLE = re.compile(r"<title[^>]*>(.*?)</title", re.IGNORECASE | re.DOTALL)
 
@@ -154,6 +155,10 @@ class AnswerDecoder:
                 if not event.cut or fault.failure.fault is not Fault.MALFORMED_STREAM:
                     self.failure = fault.failure
                 break
+            except RecursionError:
+                # The parser bears more depth than what works on its values.
+                self.failure = Failure(Fault.MALFORMED_STREAM, _TOO_DEEP)
+                break
             shown += found
         return shown
 
@@ -177,6 +182,8 @@ class AnswerDecoder:
             return self._fail(fault.failure)
         except EventTooLarge as error:
             return self._fail(Failure(Fault.TOO_LARGE, str(error)))
+        except RecursionError:
+            return self._fail(Failure(Fault.PROTOCOL, _TOO_DEEP))
         self.shown = self.shown or bool(shown)
         return shown
 
