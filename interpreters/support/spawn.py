@@ -56,6 +56,11 @@ class Program:
         """Ask the whole group to end, and kill it after the grace; ``wait`` tells when it has ended."""
         self._stop.set()
 
+    def signal(self, number: int) -> None:
+        """Send a signal to the whole group, as a terminal or a dying machine does; nothing happens after its end."""
+        if not self._exited.is_set():
+            osio.signal_group(self._process, number)
+
     async def wait(self, take: Callable[[bytes], Awaitable[None]]) -> Ended:
         """Hand every piece of output to ``take`` and return when the program has ended.
 

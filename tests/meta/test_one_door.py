@@ -101,6 +101,8 @@ ALLOWED: dict[tuple[str, str], str] = {
     (DOOR, ".*"): "it is the door",
     ("interpreters/cli(/.*|.py)", r"os\.environ.*|signal\.\w+|anyio\.open_signal_receiver"): "settings, Ctrl-C",
     ("interpreters/cli(/.*|.py)", r"\.(read_text|is_file|exists)"): "it reads `.env`",
+    ("interpreters/check/http.py", r"anyio\.create_tcp_listener"): "a server for programs on this machine",
+    ("interpreters/check/mcp.py", r"signal\.signal"): "Ctrl-C is for the program that started it",
 }
 """File and name, as patterns, with the reason why the name may be used there."""
 
