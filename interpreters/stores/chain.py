@@ -1,8 +1,9 @@
-"""From the bytes of all segments to what the journal says. No I/O.
+"""From the bytes of all segments to what the journal says.
 
-A segment is scanned up to its first flaw. Segments are then followed in the order of their numbers: each one after the
-first names the position it continues from, and is part of the journal only if that position can be reached. So one
-mechanism covers rotation, a sealed torn tail, an accepted gap and a write that failed:
+A segment is scanned line by line up to its first flaw; where its lines end is kept, the lines are not. Segments are
+then followed in the order of their numbers: each one after the first names the position it continues from, and is part
+of the journal only if that position can be reached. So one mechanism covers rotation, a sealed torn tail, an accepted
+gap and a write that failed:
 
 1. What lies between the position and the segment that continues from it is not part of the journal; it stays on disk.
 2. A segment whose position cannot be reached is *behind* a damage, and so is everything in a segment after its flaw.
@@ -11,18 +12,21 @@ mechanism covers rotation, a sealed torn tail, an accepted gap and a write that 
 
 from __future__ import annotations
 
+import errno
+from array import array
 from collections.abc import Iterator, Sequence
-from itertools import takewhile
+from itertools import islice, takewhile
 
 import attrs
 
+from interpreters.stores.content import Content, Held, Line, lines, read
 from interpreters.stores.lines import (
     Continuation,
     First,
     Opening,
     Position,
     Unusable,
-    payloads_in,
+    payload_of,
     read_event,
     read_opening,
     unseal,
@@ -51,51 +55,64 @@ class Segment:
     """One file of the journal, read up to its first flaw."""
 
     number: int
-    data: bytes
+    content: Content
+    """Its bytes."""
     opening: Opening | None
     """``None`` if the first line cannot be used."""
     start: int
     """Where the first event begins."""
-    payloads: list[bytes]
-    ends: list[int]
-    """Where each event's line ends, one entry for each payload."""
+    ends: array[int]
+    """Where each event's line ends."""
     flaw: Flaw | None
     healed: Flaw | None = None
     """The first line was unusable and the copy of it was used."""
+    silent: bool = False
+    """No line of it is complete: its creation was cut off, and nothing was ever recorded in it."""
 
     @property
     def base(self) -> int:
         """Seq of the event before the first one of this segment."""
         return self.opening.position.seq if isinstance(self.opening, Continuation) else 0
 
-    @property
-    def silent(self) -> bool:
-        """True if no line of it is complete: its creation was cut off, and nothing was ever recorded in it."""
-        return self.opening is None and b"\n" not in self.data
+    def place(self, count: int) -> int:
+        """Where the line of its ``count``-th event ends."""
+        return self.ends[count - 1] if count else self.start
+
+    def events(self, skipped: int, count: int) -> Iterator[tuple[int, bytes]]:
+        """Read its events up to the ``count``-th again, but not the first ones. Raises ``OSError``."""
+        seq = self.base + skipped
+        for line in islice(lines(self.content, self.place(skipped)), count - skipped):
+            seq += 1
+            body = _unsealed(line)
+            if isinstance(body, Flaw):
+                raise OSError(errno.EIO, f"event {seq} changed while it was read", segment_name(self.number))
+            yield seq, read_event(body[0], seq)
 
 
-def scan(session_id: str, number: int, data: bytes, header_copy: bytes | None = None) -> Segment:
+def scan(session_id: str, number: int, content: Content, header_copy: bytes | None = None) -> Segment:
     """Read a segment. ``header_copy`` is the copy of its first line, used if that line cannot be.
 
-    Raises ``Newer`` if the segment, or the copy, was written under a newer schema.
+    Raises ``Newer`` if the segment, or the copy, was written under a newer schema; ``OSError``.
     """
-    opening, start, flaw = _opening(session_id, number, data)
+    opening, start, flaw = _opening(session_id, number, content)
+    silent = opening is None and not any(line.ended for line in islice(lines(content), 1))
+    nothing = array("Q")
     healed = None
     if opening is None and header_copy is not None:
-        opening, start, _ = _opening(session_id, number, header_copy)
-        healed = flaw and Flaw(0, min(start, len(data)), flaw.found)
+        opening, start, _ = _opening(session_id, number, Held(header_copy))
+        healed = flaw and Flaw(0, min(start, content.size), flaw.found)
     if opening is None:
-        return Segment(number, data, None, 0, [], [], flaw)
-    if start > len(data):
+        return Segment(number, content, None, 0, nothing, flaw, silent=silent)
+    if start > content.size:
         # The copy is made when the header is durable, so this is no creation cut off: what was recorded is gone.
-        return Segment(number, data, opening, 0, [], [], healed, healed)
-    payloads, ends, events_flaw = _events(data, start, opening)
-    return Segment(number, data, opening, start, payloads, ends, events_flaw, healed)
+        return Segment(number, content, opening, 0, nothing, healed, healed)
+    ends, events_flaw = _events(content, start, opening)
+    return Segment(number, content, opening, start, ends, events_flaw, healed)
 
 
-def _opening(session_id: str, number: int, data: bytes) -> tuple[Opening | None, int, Flaw | None]:
+def _opening(session_id: str, number: int, content: Content) -> tuple[Opening | None, int, Flaw | None]:
     """Return what the first line says, where the second begins, and what is wrong with the first."""
-    line = _line_at(data, 0)
+    line = _unsealed(next(lines(content), Line(0, b"", ended=False)))
     if isinstance(line, Flaw):
         return None, 0 if line.torn else line.length, line
     body, end = line
@@ -105,41 +122,46 @@ def _opening(session_id: str, number: int, data: bytes) -> tuple[Opening | None,
         return None, end, Flaw(0, end, str(error))
 
 
-def _line_at(data: bytes, at: int) -> tuple[bytes, int] | Flaw:
-    """Return the unsealed line that begins at ``at``, and where it ends; a flaw if there is no whole one."""
-    stop = data.find(b"\n", at)
-    if stop >= 0:
-        body = unseal(data[at:stop])
-        if body is None:
-            return Flaw(at, stop + 1 - at, "a line that does not match its checksum")
-        return body, stop + 1
+def _unsealed(line: Line) -> tuple[bytes, int] | Flaw:
+    """Return what was sealed in a line, and where it ends; a flaw if it is not whole."""
+    if line.ended:
+        body = unseal(line.text)
+        return (body, line.end) if body is not None else _flaw(line, "a line that does not match its checksum")
     # The newline alone may be missing, or be the byte that was damaged: the event before it is whole all the same.
-    for end in (len(data), len(data) - 1):
-        body = unseal(data[at:end])
+    for text in (line.text, line.text[:-1]):
+        body = unseal(text)
         if body is not None:
-            return body, end
-    return Flaw(at, len(data) - at, "a line without an end", torn=True)
+            return body, line.at + len(text)
+    return _flaw(line, "a line without an end", torn=True)
 
 
-def _events(data: bytes, start: int, opening: Opening) -> tuple[list[bytes], list[int], Flaw | None]:
-    """Return the payloads and ends of the events from ``start`` up to the first flaw, and that flaw."""
-    payloads: list[bytes] = []
-    ends: list[int] = []
+def _flaw(line: Line, found: str, *, torn: bool = False) -> Flaw:
+    return Flaw(line.at, line.end - line.at, found, torn)
+
+
+def _events(content: Content, start: int, opening: Opening) -> tuple[array[int], Flaw | None]:
+    """Return where the events from ``start`` end, up to the first flaw, and that flaw."""
+    ends = array("Q")
     seq = opening.position.seq if isinstance(opening, Continuation) else 0
     at = start
-    while at < len(data):
+    for line in lines(content, start):
         seq += 1
-        line = _line_at(data, at)
-        if isinstance(line, Flaw):
-            return payloads, ends, line
-        body, end = line
+        whole = _unsealed(line)
+        if isinstance(whole, Flaw):
+            return ends, whole
+        body, at = whole
         try:
-            payloads.append(read_event(body, seq))
+            read_event(body, seq)
         except Unusable as error:
-            return payloads, ends, Flaw(at, end - at, str(error))
-        ends.append(end)
-        at = end
-    return payloads, ends, None
+            return ends, Flaw(line.at, at - line.at, str(error))
+        ends.append(at)
+    return ends, _left_over(content, at)
+
+
+def _left_over(content: Content, at: int) -> Flaw | None:
+    """Find the byte that stands where the last line's newline should be: it cost no event, but nothing follows it."""
+    left = content.size - at
+    return Flaw(at, left, "a line without an end", torn=True) if left > 0 else None
 
 
 @attrs.frozen
@@ -152,8 +174,7 @@ class Piece:
     @property
     def end(self) -> Position:
         """The position behind its last event."""
-        offset = self.segment.ends[self.count - 1] if self.count else self.segment.start
-        return Position(self.segment.number, offset, self.segment.base + self.count)
+        return Position(self.segment.number, self.segment.place(self.count), self.segment.base + self.count)
 
     def up_to(self, position: Position) -> Piece | None:
         """Return the part of it before a position; ``None`` if the position is not in it."""
@@ -190,8 +211,9 @@ class Chain:
     def appendable(self) -> bool:
         """True if the next line can follow in the last file; else a new segment has to be started."""
         last = self.pieces[-1]
-        whole = last.segment is self.segments[-1] and last.end.offset == len(last.segment.data)
-        return self.stopped is None and whole and last.segment.data.endswith(b"\n")
+        content = last.segment.content
+        whole = last.segment is self.segments[-1] and last.end.offset == content.size
+        return self.stopped is None and whole and read(content, content.size - 1, content.size) == b"\n"
 
     @property
     def damage(self) -> Damage | None:
@@ -210,12 +232,18 @@ class Chain:
     def damaged_bytes(self) -> bytes:
         """The bytes that ``damage`` speaks of."""
         flaw = self.stopped.flaw if self.stopped else None
-        return self.stopped.data[flaw.offset : flaw.offset + flaw.length] if self.stopped and flaw else b""
+        return read(self.stopped.content, flaw.offset, flaw.offset + flaw.length) if self.stopped and flaw else b""
 
-    def events(self) -> Iterator[tuple[int, bytes]]:
-        """Seq and payload of every event."""
+    def events(self, after: int = 0) -> Iterator[tuple[int, bytes]]:
+        """Seq and payload of every event behind event ``after``, read as they are wanted. Raises ``OSError``."""
         for piece in self.pieces:
-            yield from enumerate(piece.segment.payloads[: piece.count], piece.segment.base + 1)
+            skipped = min(max(after - piece.segment.base, 0), piece.count)
+            yield from piece.segment.events(skipped, piece.count)
+
+    def length(self, after: int = 0) -> int:
+        """Bytes of the lines of the events behind event ``after``."""
+        skipped = ((piece, min(max(after - piece.segment.base, 0), piece.count)) for piece in self.pieces)
+        return sum(piece.segment.place(piece.count) - piece.segment.place(count) for piece, count in skipped)
 
     def reaches(self, segment: int, seq: int) -> bool:
         """True if event ``seq`` is part of the journal and stands in that segment."""
@@ -252,18 +280,20 @@ class Chain:
         found: list[bytes] = []
         for segment in self.segments:
             if position.segment <= segment.number < before:
-                found += payloads_in(segment.data[position.offset if segment.number == position.segment else 0 :])
+                begin = position.offset if segment.number == position.segment else 0
+                payloads = (payload_of(line.text) for line in lines(segment.content, begin))
+                found += (payload for payload in payloads if payload is not None)
         return tuple(found)
 
 
 def follow(segments: Sequence[Segment]) -> Chain:
     """Follow the segments, ordered by number, from the first one, whose header must be known."""
-    pieces = [Piece(segments[0], len(segments[0].payloads))]
+    pieces = [Piece(segments[0], len(segments[0].ends))]
     stopped = segments[0] if segments[0].flaw else None
     for segment in segments[1:]:
         before = _before(pieces, segment)
         if before:
-            pieces = [*before, Piece(segment, len(segment.payloads))]
+            pieces = [*before, Piece(segment, len(segment.ends))]
             stopped = segment if segment.flaw else None
         else:
             stopped = stopped or segment

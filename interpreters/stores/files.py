@@ -49,8 +49,7 @@ class FileJournal:
         self._lock = opened.lock
         self._disk = disk
         snapshot = opened.loaded.snapshot
-        self._spacing = Spacing(last_size=len(snapshot[1]) if snapshot else 0)
-        self._spacing.add(opened.loaded.events)
+        self._spacing = Spacing(opened.loaded.length, len(snapshot[1]) if snapshot else 0)
 
     @property
     def session_id(self) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 import attrs
 
 from interpreters.stores.chain import Chain, Segment, follow, scan, segment_name
+from interpreters.stores.content import Content, Held, on_disk
 from interpreters.stores.lines import SCHEMA, Newer
 from interpreters.stores.rules import check_name, digest
 from interpreters.support import osio
@@ -67,8 +68,8 @@ class Folder:
         """
         numbers = self.numbers()
         # A first segment that is missing is one without a byte: its header may still be known from the copy.
-        segments = [] if 1 in numbers else [self.scan(1, b"")]
-        segments += [self.scan(number, osio.read_file(self.segment_path(number))) for number in numbers]
+        segments = [] if 1 in numbers else [self.scan(1, Held(b""))]
+        segments += [self.scan(number, on_disk(self.segment_path(number))) for number in numbers]
         first = segments[0]
         if first.opening is not None:
             return follow(segments)
@@ -78,10 +79,10 @@ class Folder:
         found = f"an unreadable header, and no good copy of it in {HEADER_COPY}"
         raise SessionDamaged(self.session_id, Damage("middle", segment_name(1), 0, length, found), None)
 
-    def scan(self, number: int, data: bytes) -> Segment:
-        """Read the bytes of a segment; the first one with the help of the header's copy. Raises ``SchemaTooNew``."""
+    def scan(self, number: int, content: Content) -> Segment:
+        """Read a segment; the first one with the help of the header's copy. Raises ``SchemaTooNew``."""
         try:
-            return scan(self.session_id, number, data, self.header_copy() if number == 1 else None)
+            return scan(self.session_id, number, content, self.header_copy() if number == 1 else None)
         except Newer as error:
             raise SchemaTooNew(self.session_id, segment_name(number), error.args[0], SCHEMA) from None
 

@@ -99,10 +99,11 @@ def read_event(body: bytes, seq: int) -> bytes:
     raise Unusable(f"seq {int(other[1])} where {seq} was expected" if other else "a line that records no event")
 
 
-def payloads_in(data: bytes) -> list[bytes]:
-    """Return the payload of every whole event line, whatever lies between them and whatever their order."""
-    bodies = [body for line in data.split(b"\n") if (body := unseal(line)) is not None]
-    return [body[match.end() :] for body in bodies if (match := _SEQ.match(body))]
+def payload_of(line: bytes) -> bytes | None:
+    """Return the payload of a whole event line, whatever its number; ``None`` of any other line."""
+    body = unseal(line)
+    match = _SEQ.match(body) if body is not None else None
+    return body[match.end() :] if body is not None and match else None
 
 
 def opening_line(session_id: str, number: int, opening: Opening) -> bytes:

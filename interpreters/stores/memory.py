@@ -62,8 +62,7 @@ class MemoryJournal:
         self._failures = failures
         self._last_seq = loaded.recovery.last_seq
         self._failed = False
-        self._spacing = rules.Spacing(last_size=len(loaded.snapshot[1]) if loaded.snapshot else 0)
-        self._spacing.add(loaded.events)
+        self._spacing = rules.Spacing(loaded.length, len(loaded.snapshot[1]) if loaded.snapshot else 0)
         self.holder = str(Holder.myself())
         """Who opened it, as text."""
 
@@ -197,7 +196,8 @@ class MemoryStore:
         snapshot = session.snapshots[-1] if session.snapshots and not from_start else None
         after = snapshot[0] if snapshot else 0
         events = tuple(session.events[after:])
-        return Loaded(session_id, session.header, snapshot, events, Recovery(len(session.events)))
+        recovery = Recovery(len(session.events))
+        return Loaded(session_id, session.header, snapshot, events, recovery, rules.length_of(events))
 
     async def sessions(self) -> tuple[SessionInfo, ...]:
         """Every session, ordered by id."""

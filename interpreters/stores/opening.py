@@ -10,6 +10,7 @@ import attrs
 
 from interpreters.stores.beside import newest_snapshot
 from interpreters.stores.chain import Chain
+from interpreters.stores.content import Held
 from interpreters.stores.folder import HEADER_COPY, Folder
 from interpreters.stores.lines import First, opening_line
 from interpreters.stores.rules import check_acceptance, check_object
@@ -159,8 +160,21 @@ def _copy_header(folder: Folder, header: bytes) -> None:
 def _loaded(folder: Folder, chain: Chain, recovery: Recovery, *, from_start: bool = False) -> Loaded:
     snapshot = None if from_start else newest_snapshot(folder, chain)
     after = snapshot[0] if snapshot else 0
-    events = tuple(event for event in chain.events() if event[0] > after)
-    return Loaded(folder.session_id, chain.header, snapshot, events, recovery)
+    events = _Recorded(folder.path, chain, after)
+    return Loaded(folder.session_id, chain.header, snapshot, events, recovery, chain.length(after))
+
+
+@attrs.frozen
+class _Recorded:
+    """Events that are read from the disk each time they are gone through."""
+
+    path: Path
+    chain: Chain
+    after: int
+
+    def __iter__(self) -> Iterator[tuple[int, bytes]]:
+        with storage("read", self.path):
+            yield from self.chain.events(self.after)
 
 
 def _info(root: Path, name: str) -> SessionInfo | None:
@@ -176,7 +190,7 @@ def _info(root: Path, name: str) -> SessionInfo | None:
         size = sum(osio.length_of(path) for path in paths)
         changed_at = max((osio.modified_at_ms(path) for path in paths), default=0)
         # The copy answers for the header without reading the events; without it everything is read.
-        if not paths or folder.scan(1, b"").opening is None:
+        if not paths or folder.scan(1, Held(b"")).opening is None:
             folder.load()
     except StoreError as error:
         problem = str(error)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import attrs
 
@@ -79,6 +79,11 @@ def bounded_rejection(record: bytes) -> bytes:
     return record if len(record) <= REJECTIONS_MAX else json.dumps({"too_long_bytes": len(record)}).encode()
 
 
+def length_of(events: Iterable[tuple[int, bytes]]) -> int:
+    """Bytes of payload of some events."""
+    return sum(len(payload) for _, payload in events)
+
+
 @attrs.define
 class Spacing:
     """When the next snapshot is due.
@@ -95,7 +100,7 @@ class Spacing:
 
     def add(self, events: Sequence[tuple[int, bytes]]) -> None:
         """Count what was appended."""
-        self.appended += sum(len(payload) for _, payload in events)
+        self.appended += length_of(events)
 
     def start_over(self, size: int) -> None:
         """Count from here, where a snapshot of that size is taken."""

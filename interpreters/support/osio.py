@@ -108,6 +108,21 @@ def read_file(path: Path) -> bytes:
         os.close(descriptor)
 
 
+PIECE = 1 << 18
+"""Bytes that are read at once where a file is read piece by piece."""
+
+
+def read_pieces(path: Path, start: int, stop: int) -> Iterator[bytes]:
+    """Yield the bytes of a file from one offset to another, piece by piece; fewer if the file ends before."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        while start < stop and (piece := os.pread(descriptor, min(PIECE, stop - start), start)):
+            yield piece
+            start += len(piece)
+    finally:
+        os.close(descriptor)
+
+
 def list_names(path: Path) -> tuple[str, ...]:
     """Return the names in a directory, ordered."""
     return tuple(sorted(os.listdir(path)))

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import errno as errnos
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Literal, Protocol
 
 import attrs
@@ -97,9 +97,15 @@ class Loaded:
     header: bytes
     snapshot: tuple[int, bytes] | None
     """Seq and body of the newest good snapshot; ``None`` if there is none, or if all events were asked for."""
-    events: tuple[tuple[int, bytes], ...]
-    """Seq and payload of every good event after the snapshot, of every good event without one."""
+    events: Iterable[tuple[int, bytes]]
+    """Seq and payload of every good event after the snapshot, of every good event without one.
+
+    They can be gone through more than once. A store may read them only then, so that a session need not fit into
+    memory; going through them may raise ``StorageFailed``.
+    """
     recovery: Recovery
+    length: int = 0
+    """About how many bytes those events are, which decides when the next snapshot is due; 0 if that was not counted."""
 
 
 @attrs.frozen

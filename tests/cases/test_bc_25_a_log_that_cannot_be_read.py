@@ -1,13 +1,16 @@
 """BC-25: a very large log could not be read; that was told as "not found", and the user silently got an empty session.
 
 Each way of not reading a session is an error of its own that names it. None of them creates, appends or renames
-anything: a new session begins only where somebody creates one. How much memory a load takes: docs/decisions/0121.
+anything: a new session begins only where somebody creates one. A log is read line by line, so a session is opened
+whose log is much larger than the memory there is for it.
 """
 
 from __future__ import annotations
 
 import errno
 import shutil
+import tracemalloc
+from collections.abc import Iterator
 from pathlib import Path
 
 import anyio
@@ -49,13 +52,13 @@ def unreadable(root: Path) -> None:
     """The disk says no; see ``failing_reader``."""
 
 
-def failing_reader(path: Path) -> bytes:
+def failing_reader(path: Path, start: int, stop: int) -> Iterator[bytes]:
     if path.name == FIRST:
         raise OSError(errno.EIO, "Input/output error", str(path))
-    return read_file(path)
+    return read_pieces(path, start, stop)
 
 
-read_file = osio.read_file
+read_pieces = osio.read_pieces
 WAYS = {
     unreadable: (StorageFailed, ("s1", "open failed", "EIO")),
     too_new: (SchemaTooNew, ("'s1'", "schema 99", "newer")),
@@ -82,8 +85,8 @@ async def check(root: Path, way, load) -> None:
     way(root)
     before = tree(root)
     kind, words = WAYS[way]
-    reader = failing_reader if way is unreadable else read_file
-    with patched((osio, "read_file", reader)):
+    reader = failing_reader if way is unreadable else read_pieces
+    with patched((osio, "read_pieces", reader)):
         said = await what_is_said(load, root)
     assert type(said) is kind, f"expected {kind.__name__}, found {said!r}"
     for word in words:
@@ -142,13 +145,14 @@ async def test_starting_afresh_is_an_explicit_call(tmp_path):
 # ---- a very large log
 
 
-def large(root: Path, lines: int) -> Path:
+def large(root: Path, lines: int, size: int = 0) -> Path:
     folder = root / "s1"
     folder.mkdir(parents=True)
+    text = "x" * size
     header = seal(b'{"schema":0,"session":"s1","segment":1,"header":' + HEADER)
     with (folder / FIRST).open("wb") as file:
         file.write(header)
-        file.writelines(event_line(*event(seq)) for seq in range(1, lines + 1))
+        file.writelines(event_line(*event(seq, text)) for seq in range(1, lines + 1))
     return folder
 
 
@@ -156,9 +160,37 @@ def large(root: Path, lines: int) -> Path:
 async def test_three_hundred_thousand_lines_are_read(tmp_path):
     large(tmp_path, 300_000)
     loaded = await FileStore(tmp_path).read("s1")
-    assert len(loaded.events) == 300_000
-    assert loaded.events[-1] == event(300_000)
+    seq = 0
+    for seq, payload in loaded.events:
+        assert (seq, payload) == event(seq)
+    assert seq == loaded.recovery.last_seq == 300_000
     assert loaded.recovery.damage is None
+
+
+async def check_memory(root: Path) -> None:
+    """Going through all events takes a small part of what the log has in bytes."""
+    size = (root / "s1" / FIRST).stat().st_size
+    tracemalloc.start()
+    try:
+        loaded = await FileStore(root).read("s1")
+        assert sum(1 for _ in loaded.events) == loaded.recovery.last_seq == 20_000
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < size / 10, f"{peak} bytes for a log of {size}"
+
+
+def whole(path: Path, start: int, stop: int) -> Iterator[bytes]:
+    """Reading as it was: the whole file at once."""
+    return iter([b"".join(read_pieces(path, start, stop))])
+
+
+@pytest.mark.req("R-200")
+async def test_a_large_log_is_never_in_memory_whole(tmp_path):
+    large(tmp_path, 20_000, 1_000)
+    await check_memory(tmp_path)
+    with patched((osio, "read_pieces", whole)):
+        await fails_async(check_memory, tmp_path)
 
 
 @pytest.mark.req("R-200", "R-201")
@@ -166,7 +198,7 @@ async def test_one_bad_line_of_a_large_log_costs_no_other_line_in_front_of_it(tm
     folder = large(tmp_path, 20_000)
     flip_event(folder, 15_001)
     loaded = await FileStore(tmp_path).read("s1")
-    assert len(loaded.events) == loaded.recovery.last_seq == 15_000
+    assert len(tuple(loaded.events)) == loaded.recovery.last_seq == 15_000
     assert len(loaded.recovery.behind) == 4_999
 
 

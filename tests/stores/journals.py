@@ -7,6 +7,7 @@ from pathlib import Path
 
 from interpreters.stores import FileStore
 from interpreters.stores.chain import Chain, follow, scan
+from interpreters.stores.content import Held
 from interpreters.stores.lines import First, opening_line
 
 HEADER = b'{"config":{"tools":["a"]},"at":1}'
@@ -51,7 +52,7 @@ def segments(session: Path) -> dict[str, bytes]:
 def chain_of(*data: bytes, header_copy: bytes | None = None) -> Chain:
     """Follow segments given as bytes."""
     return follow(
-        [scan("s1", number, each, header_copy if number == 1 else None) for number, each in enumerate(data, 1)]
+        [scan("s1", number, Held(each), header_copy if number == 1 else None) for number, each in enumerate(data, 1)]
     )
 
 

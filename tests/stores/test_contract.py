@@ -37,7 +37,7 @@ async def test_a_created_session_has_its_header_and_no_events(store):
     journal = await store.create("s1", HEADER)
     assert journal.session_id == journal.loaded.session_id == "s1"
     assert journal.loaded.header == HEADER
-    assert journal.loaded.events == ()
+    assert tuple(journal.loaded.events) == ()
     assert journal.loaded.snapshot is None
     assert journal.loaded.recovery.last_seq == journal.last_seq == 0
     assert journal.loaded.recovery.damage is None
@@ -65,10 +65,10 @@ async def test_events_come_back_byte_for_byte_and_in_order(store):
     await journal.append(appended[3:])
     await journal.append([])
     assert journal.last_seq == 5
-    assert (await store.read("s1")).events == appended
+    assert tuple((await store.read("s1")).events) == appended
     await journal.close()
     again = await store.open("s1")
-    assert again.loaded.events == appended
+    assert tuple(again.loaded.events) == appended
     assert again.last_seq == again.loaded.recovery.last_seq == 5
 
 
@@ -80,11 +80,11 @@ async def test_a_crash_keeps_what_was_synced_and_at_most_what_was_appended(harne
     await journal.append(events(4, 5))
     await harness.crash(journal)
     again = await harness.store.open("s1")
-    assert again.loaded.events == tuple(events(1, 3))
+    assert tuple(again.loaded.events) == tuple(events(1, 3))
     await again.append(events(4, 6))
     assert await again.sync() == 6
     await harness.crash(again)
-    assert (await harness.store.read("s1")).events == tuple(events(1, 6))
+    assert tuple((await harness.store.read("s1")).events) == tuple(events(1, 6))
 
 
 async def test_what_open_returns_is_durable(harness):
@@ -113,7 +113,7 @@ async def test_a_wrong_seq_is_refused_and_nothing_is_recorded(store, first):
     with pytest.raises(ValueError, match="where 4 is the next one"):
         await journal.append([event(3), event(5)])
     await journal.append([event(3)])
-    assert (await store.read("s1")).events == tuple(events(1, 3))
+    assert tuple((await store.read("s1")).events) == tuple(events(1, 3))
 
 
 @pytest.mark.parametrize("payload", [b"", b"[]", b'{"a":\n1}', b'{"a":1}\n', b" {}", b"{", b"}"])
@@ -136,7 +136,7 @@ async def test_a_session_is_created_once(store):
     await journal.close()
     with pytest.raises(SessionExists):
         await store.create("s1", b"{}")
-    assert (await store.read("s1")).events == tuple(events(1, 2))
+    assert tuple((await store.read("s1")).events) == tuple(events(1, 2))
 
 
 async def test_an_unknown_session_is_never_made_by_asking_for_it(store):
@@ -182,11 +182,11 @@ async def test_a_snapshot_stands_for_the_events_before_it(store):
     await journal.close()
     loaded = (await store.open("s1")).loaded
     assert loaded.snapshot == (4, b"any bytes\nat all")
-    assert loaded.events == (event(5),)
+    assert tuple(loaded.events) == (event(5),)
     assert loaded.recovery.last_seq == 5
     whole = await store.read("s1", from_start=True)
     assert whole.snapshot is None
-    assert whole.events == tuple(events(1, 5))
+    assert tuple(whole.events) == tuple(events(1, 5))
 
 
 @pytest.mark.parametrize("seq", [-1, 0, 3])
@@ -230,7 +230,7 @@ async def test_after_a_failure_nothing_is_written_before_a_rescan_and_everything
     await journal.append(events(3, 6))
     assert await journal.sync() == 6
     await harness.crash(journal)
-    assert (await harness.store.open("s1")).loaded.events == tuple(events(1, 6))
+    assert tuple((await harness.store.open("s1")).loaded.events) == tuple(events(1, 6))
 
 
 async def test_a_rescan_that_fails_can_be_tried_again(harness):
@@ -260,7 +260,7 @@ async def test_a_rescan_without_a_failure_goes_on_behind_what_is_durable(harness
     await journal.append([event(3)])
     assert await journal.sync() == 3
     await journal.close()
-    assert (await harness.store.read("s1")).events == tuple(events(1, 3))
+    assert tuple((await harness.store.read("s1")).events) == tuple(events(1, 3))
 
 
 async def test_a_failure_beside_the_journal_leaves_the_journal_usable(harness):
@@ -318,7 +318,7 @@ async def test_a_crash_while_a_sync_is_under_way_ends_it_as_a_failure(harness):
         await (await harness.store.open("s1")).append([(1, b'{"another":1}')])
     assert "the journal was closed" in str(reached[0])
     harness.store.crash()
-    assert (await harness.store.read("s1")).events == ()
+    assert tuple((await harness.store.read("s1")).events) == ()
 
 
 async def test_events_appended_during_syncs_are_all_recorded_in_order(store):
@@ -337,7 +337,7 @@ async def test_events_appended_during_syncs_are_all_recorded_in_order(store):
     assert await journal.sync() == 200
     assert seen == sorted(seen)
     await journal.close()
-    assert (await store.read("s1")).events == tuple(events(1, 200))
+    assert tuple((await store.read("s1")).events) == tuple(events(1, 200))
 
 
 async def test_cancellation_does_not_interrupt_a_sync(harness):

@@ -8,6 +8,7 @@ import pytest
 
 from interpreters.stores import FileStore
 from interpreters.stores.chain import scan
+from interpreters.stores.content import Held
 from interpreters.stores.folder import Folder
 from interpreters.stores.lines import Continuation, First, Position, event_line, opening_line, seal
 from interpreters.support.locks import FileLock
@@ -51,7 +52,7 @@ async def test_damage_in_the_middle_opens_read_only_and_says_what_to_do(tmp_path
     loaded = caught.value.loaded
     assert loaded == await store.read("s1")
     assert loaded.header == HEADER
-    assert loaded.events == tuple(events(1, 3))
+    assert tuple(loaded.events) == tuple(events(1, 3))
     recovery = loaded.recovery
     assert recovery.last_seq == 3
     assert (recovery.damage.kind, recovery.damage.file) == ("middle", FIRST)
@@ -80,7 +81,7 @@ async def test_an_accepted_gap_goes_on_behind_the_last_good_event(tmp_path):
     await journal.append(new)
     await journal.close()
     for loaded in (await store.read("s1"), (await store.open("s1")).loaded):
-        assert loaded.events == (*events(1, 3), *new)
+        assert tuple(loaded.events) == (*events(1, 3), *new)
         assert loaded.recovery.damage is None
         assert loaded.recovery.behind == ()
     assert segments(session)[FIRST] == before[FIRST]
@@ -132,7 +133,7 @@ async def test_a_second_gap_before_the_first_can_be_accepted_too(tmp_path):
     await journal.append([(2, b'{"newer":2}')])
     await journal.close()
     loaded = await store.read("s1")
-    assert loaded.events == (event(1), (2, b'{"newer":2}'))
+    assert tuple(loaded.events) == (event(1), (2, b'{"newer":2}'))
     assert loaded.recovery.damage is None
 
 
@@ -199,9 +200,9 @@ async def test_a_journal_of_another_session_is_refused(tmp_path):
 
 async def test_a_first_segment_that_begins_nothing_is_no_beginning():
     continuation = Continuation(Position(1, 0, 0), "rotated")
-    assert scan("s1", 1, opening_line("s1", 1, continuation)).opening is None
-    assert scan("s1", 2, opening_line("s1", 2, First(HEADER))).opening is None
-    assert scan("s1", 2, opening_line("s1", 2, continuation)).opening == continuation
+    assert scan("s1", 1, Held(opening_line("s1", 1, continuation))).opening is None
+    assert scan("s1", 2, Held(opening_line("s1", 2, First(HEADER)))).opening is None
+    assert scan("s1", 2, Held(opening_line("s1", 2, continuation))).opening == continuation
 
 
 async def test_a_torn_header_with_segments_behind_it_is_no_unfinished_creation(tmp_path):
@@ -239,7 +240,7 @@ async def test_a_header_is_read_from_its_copy_and_the_damage_is_said(tmp_path):
     recovery = journal.loaded.recovery
     assert (recovery.damage.kind, recovery.damage.length) == ("header", len(COPY))
     assert "The header was read from its copy" in recovery.next_check
-    assert journal.loaded.events == tuple(events(1, 3))
+    assert tuple(journal.loaded.events) == tuple(events(1, 3))
     await journal.append([event(4)])
     await journal.close()
     assert (await store.read("s1")).recovery.last_seq == 4
@@ -271,11 +272,11 @@ async def test_a_first_segment_that_is_gone_is_damage_and_its_header_is_still_kn
     (session / FIRST).unlink()
     store = FileStore(tmp_path)
     loaded = await store.read("s1")
-    assert (loaded.header, loaded.events, loaded.recovery.needs_acceptance) == (HEADER, (), True)
+    assert (loaded.header, tuple(loaded.events), loaded.recovery.needs_acceptance) == (HEADER, (), True)
     journal = await store.open("s1", accept_gap="ann")
     await journal.append([event(1)])
     await journal.close()
-    assert (await store.read("s1")).events == (event(1),)
+    assert tuple((await store.read("s1")).events) == (event(1),)
 
 
 @pytest.mark.parametrize("gone", [SECOND, THIRD])
@@ -310,7 +311,7 @@ async def test_a_damaged_segment_opening_is_damage(tmp_path):
     after = recovery.last_seq + 1
     await journal.append([event(after)])
     await journal.close()
-    assert (await store.read("s1")).events == tuple(events(1, after))
+    assert tuple((await store.read("s1")).events) == tuple(events(1, after))
 
 
 NEWER = b'{"schema":1,"session":"s1","segment":%d,"anything":{"at":"all"}'
@@ -344,12 +345,12 @@ async def test_a_final_line_without_its_newline_is_accepted_and_never_written_on
     (session / FIRST).write_bytes(data[:-1])
     store = FileStore(tmp_path)
     journal = await store.open("s1")
-    assert journal.loaded.events == tuple(events(1, 3))
+    assert tuple(journal.loaded.events) == tuple(events(1, 3))
     assert journal.loaded.recovery.damage is None
     await journal.append([event(4)])
     await journal.close()
     assert segments(session)[FIRST] == data[:-1]
-    assert (await store.read("s1")).events == tuple(events(1, 4))
+    assert tuple((await store.read("s1")).events) == tuple(events(1, 4))
 
 
 @pytest.mark.req("R-201", "R-202", "R-224")
@@ -373,7 +374,7 @@ async def test_a_torn_tail_is_kept_aside_sealed_and_reported_until_an_event_foll
     await journal.append([event(4)])
     await journal.close()
     loaded = await store.read("s1")
-    assert loaded.events == tuple(events(1, 4))
+    assert tuple(loaded.events) == tuple(events(1, 4))
     assert loaded.recovery.damage is None
     assert segments(session)[FIRST] == before
 
@@ -395,11 +396,11 @@ async def test_a_segment_whose_creation_was_cut_off_is_passed_over(tmp_path):
     for number, content in enumerate((b"", opening, b""), 2):
         (session / f"segment-00000{number}.ndjson").write_bytes(content)
     journal = await store.open("s1")
-    assert journal.loaded.events == tuple(events(1, 3))
+    assert tuple(journal.loaded.events) == tuple(events(1, 3))
     await journal.append([event(4)])
     await journal.close()
     assert max(segments(session)) == "segment-000005.ndjson"
-    assert (await store.read("s1")).events == tuple(events(1, 4))
+    assert tuple((await store.read("s1")).events) == tuple(events(1, 4))
 
 
 async def test_an_empty_file_after_the_journal_is_not_called_damage(tmp_path):
@@ -418,11 +419,11 @@ async def test_a_damaged_snapshot_is_ignored_for_an_earlier_one_and_then_for_non
     flip(newest, where)
     loaded = await store.read("s1")
     assert loaded.snapshot == (3, b'{"state":3}')
-    assert loaded.events == tuple(events(4, 6))
+    assert tuple(loaded.events) == tuple(events(4, 6))
     flip(older, where)
     loaded = await store.read("s1")
     assert loaded.snapshot is None
-    assert loaded.events == tuple(events(1, 6))
+    assert tuple(loaded.events) == tuple(events(1, 6))
     assert loaded.recovery.damage is None
 
 
@@ -495,7 +496,7 @@ async def test_segments_rotate_and_never_change_afterwards(tmp_path):
             journal = await store.open("s1")
     assert len(closed) > 5
     assert all(300 <= len(data) < 300 + 200 for data in closed.values())
-    assert (await store.read("s1")).events == tuple(events(1, 40))
+    assert tuple((await store.read("s1")).events) == tuple(events(1, 40))
 
 
 async def test_a_segment_is_closed_only_when_all_of_it_is_durable(tmp_path):

@@ -35,7 +35,7 @@ async def test_everything_promised_survives_a_power_cut_right_after_the_promise(
         if seq % 5 == 0:
             await journal.snapshot(seq, b'{"state":%d}' % seq)
         loaded = await left(power, tmp_path, f"after-{seq}")
-        assert loaded.events == tuple(events(1, seq - seq % 2))
+        assert tuple(loaded.events) == tuple(events(1, seq - seq % 2))
         assert loaded.recovery.damage is None
         if seq % 6 == 0:
             await journal.close()
@@ -51,9 +51,9 @@ async def test_what_open_returns_survives_a_power_cut(tmp_path, power):
     journal = await store.create("s1", HEADER)
     await journal.append(events(1, 3))
     await journal.close()
-    assert (await left(power, tmp_path, "closed")).events == ()
+    assert tuple((await left(power, tmp_path, "closed")).events) == ()
     await store.open("s1")
-    assert (await left(power, tmp_path, "opened")).events == tuple(events(1, 3))
+    assert tuple((await left(power, tmp_path, "opened")).events) == tuple(events(1, 3))
 
 
 @pytest.mark.parametrize("what", ["torn", "unterminated", "gap"])
@@ -70,7 +70,7 @@ async def test_what_was_sealed_or_accepted_survives_a_power_cut(tmp_path, power,
     journal = await FileStore(root).open("s1", accept_gap="ann")
     loaded = await left(power, tmp_path, "opened")
     assert loaded.recovery == journal.loaded.recovery
-    assert loaded.events == journal.loaded.events
+    assert tuple(loaded.events) == tuple(journal.loaded.events)
     if what == "torn":
         kept = tmp_path / "opened/made/now/s1" / loaded.recovery.damage.set_aside
         assert kept.read_bytes() == b'{"seq":4,'
@@ -86,10 +86,10 @@ async def test_what_a_rescan_returns_survives_a_power_cut_and_what_follows_it_to
     await journal.sync()
     await journal.append(events(5, 6))
     assert await journal.rescan() == 4
-    assert (await left(power, tmp_path, "rescanned")).events == tuple(events(1, 4))
+    assert tuple((await left(power, tmp_path, "rescanned")).events) == tuple(events(1, 4))
     await journal.append(events(5, 7))
     await journal.sync()
-    assert (await left(power, tmp_path, "synced")).events == tuple(events(1, 7))
+    assert tuple((await left(power, tmp_path, "synced")).events) == tuple(events(1, 7))
 
 
 async def test_the_fragment_of_an_unfinished_creation_is_kept_over_a_power_cut(tmp_path, power):

@@ -64,7 +64,7 @@ def check(root: Path, killed: subprocess.CompletedProcess[str]) -> None:
         assert loaded.header == b'{"header":true}'
         last = loaded.recovery.last_seq
         assert last >= durable
-        assert loaded.events == tuple(writing_process.event(seq) for seq in range(1, last + 1))
+        assert tuple(loaded.events) == tuple(writing_process.event(seq) for seq in range(1, last + 1))
         assert loaded.recovery.damage is None or loaded.recovery.damage.kind == "torn-tail"
         for place in kept:
             assert await store.kept("s1", place) == b"data" * 100
@@ -72,7 +72,7 @@ def check(root: Path, killed: subprocess.CompletedProcess[str]) -> None:
     async def go_on() -> None:
         await writing_process.main(str(root))
         loaded = await FileStore(root).read("s1", from_start=True)
-        assert loaded.events == tuple(writing_process.event(seq) for seq in range(1, LAST + 1))
+        assert tuple(loaded.events) == tuple(writing_process.event(seq) for seq in range(1, LAST + 1))
         assert loaded.recovery.damage is None
 
     anyio.run(look)

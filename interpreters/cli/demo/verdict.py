@@ -76,7 +76,8 @@ async def look(room: Room) -> Evidence:
     header = decode_header(loaded.header)
     begun = start(header.session_id, header.config, header.at).state
     events = (decode_event(payload) for _, payload in loaded.events)
-    assert reduce(begun, decode_event(loaded.events[0][1])).state.seq == 1  # a session that was begun has a prompt
+    first = next(payload for _, payload in loaded.events)
+    assert reduce(begun, decode_event(first)).state.seq == 1  # a session that was begun has a prompt
     return Evidence(tuple(replay(begun, events)), room.deeds())
 
 
