@@ -10,17 +10,24 @@ from interpreters.models.chat import ChatModel
 from interpreters.models.chat_decode import ChatFolder
 from interpreters.models.chat_encode import encode_chat
 from interpreters.models.decoder import AnswerDecoder
-from interpreters.models.dialects import Folder
+from interpreters.models.dialects import Dialect, Folder
 from interpreters.models.failures import Failure, classify
 from interpreters.models.faults import Fault
+from interpreters.models.known import CHAT, DIALECTS
 from interpreters.models.patience import Timeouts
 from interpreters.models.prices import ListedPrices, Prices, PricesMissing, Pricing
+from interpreters.models.profiles import DEFAULT, PROFILES, Profile
 from interpreters.models.sse import ServerEvent, SseDecoder
 
 __all__ = [
+    "CHAT",
+    "DEFAULT",
+    "DIALECTS",
+    "PROFILES",
     "AnswerDecoder",
     "ChatFolder",
     "ChatModel",
+    "Dialect",
     "Failure",
     "Fault",
     "Folder",
@@ -28,6 +35,7 @@ __all__ = [
     "Prices",
     "PricesMissing",
     "Pricing",
+    "Profile",
     "Reply",
     "ServerEvent",
     "SseDecoder",

@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+from base64 import b64decode, b64encode
 from collections.abc import Container, Iterator, Mapping
 from typing import Any, Protocol
 
@@ -97,6 +98,36 @@ class OpenWords:
     def part(self) -> TextPart | ReasoningPart:
         """Return it as a part of a message."""
         return self.kind(clean_text("".join(self.pieces)), kept(self.key))
+
+
+@attrs.define
+class OpenAudio:
+    """Sound that is still being told, each piece in base64 of its own."""
+
+    id: str = ""
+    """Under which name the provider keeps it."""
+    pieces: list[str] = attrs.field(factory=list)
+    """What came so far."""
+
+    def add(self, told: Mapping[str, Any]) -> None:
+        """Take a piece, or its name."""
+        if isinstance(found := told.get("id"), str):
+            self.id = self.id or found
+        if isinstance(data := told.get("data"), str):
+            self.pieces.append(data)
+
+    def part(self) -> MediaPart | None:
+        """Return it as a part; ``None`` if there is no sound."""
+        data = _joined(self.pieces)
+        return MediaPart("audio/*", data, metadata=kept({"audio": self.id} if self.id else {})) if data else None
+
+
+def _joined(pieces: list[str]) -> str:
+    """Join base64 texts, each of which may be padded, into one; what is none is joined as it is."""
+    try:
+        return b64encode(b"".join(b64decode(piece, validate=True) for piece in pieces)).decode()
+    except ValueError:
+        return clean_text("".join(pieces))
 
 
 @attrs.frozen

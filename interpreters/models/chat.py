@@ -14,13 +14,14 @@ from agentcore.messages import MediaPart, Usage, UserMessage, clean_text
 from agentcore.projections import RequestView
 from interpreters.models.assembly import Reply
 from interpreters.models.chat_decode import ChatFolder
-from interpreters.models.chat_encode import encode_chat, message_metadata
+from interpreters.models.chat_encode import encode_chat
 from interpreters.models.clients import Client, OwnConnections, Places
 from interpreters.models.exchange import Exchange, WireRequest
 from interpreters.models.failures import Failure
 from interpreters.models.faults import Fault
 from interpreters.models.patience import Timeouts
 from interpreters.models.prices import Pricing
+from interpreters.models.writing import message_metadata
 from interpreters.support.ports_model import ModelRun
 from interpreters.support.redaction import VALUE_LENGTH_MIN, Redactor
 from interpreters.support.stopping import until_stopped
@@ -136,7 +137,7 @@ class ChatModel:
             finish=reply.finish,
             usage=self._priced(reply.usage, clean_text(reply.model) or asked),
             model=clean_text(reply.model) or asked,
-            metadata=message_metadata(asked, reply.label, reply.id, reply.extra),
+            metadata=message_metadata("chat", asked, reply),
         )
 
     def _failed(self, run: ModelRun, failure: Failure, exchange: Exchange, secrets: set[str]) -> ModelFailed:

@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from agentcore.messages import MediaPart, Usage
-from interpreters.models.assembly import Assembly, Reply
+from agentcore.messages import MediaPart, OpaquePart, Usage
+from interpreters.models.assembly import Assembly, OpenAudio, Reply, kept
 from interpreters.models.calls import CallFolder, Piece, read_piece
 from interpreters.models.failures import Failure, WireFault, classify
 from interpreters.models.faults import FINISH_FAULTS, Fault
@@ -21,10 +21,11 @@ from interpreters.models.reading import TERMINATOR, event_value, finish_of, list
 from interpreters.models.usage import chat_usage, later, timings_usage
 from interpreters.support.ports_model import ModelDelta
 
-REASONING_FIELDS = ("reasoning_content", "reasoning")
+REASONING_FIELDS = ("reasoning_content", "reasoning", "reasoning_text", "thinking")
 """Names under which thinking comes as text, in the order in which they are looked at."""
 
 _REPLAYED_KEYS = ("extra_content",)
+_EMPTY_KINDS = ("text", "output_text", "thinking", "image_url")
 
 
 class ChatFolder:
@@ -39,6 +40,7 @@ class ChatFolder:
         self._assembly = Assembly()
         self._calls = CallFolder(self._assembly.open_call)
         self._old_call: list[Piece] = []
+        self._audio: OpenAudio | None = None
         self._told: set[str] = set()
         self._details: list[dict[str, Any]] = []
         self._label = ""
@@ -139,6 +141,8 @@ class ChatFolder:
         if "refusal" not in told and (refusal := text_of(message.get("refusal"))):
             self._tell("refusal")
             shown += self._assembly.add_text(refusal, refusal=True)
+        if "audio" not in told and isinstance(audio := message.get("audio"), dict):
+            shown += self._fold_audio(audio)
         if "media" not in told:
             self._fold_images(list_of(message.get("images")))
         if "calls" not in told:
@@ -165,21 +169,42 @@ class ChatFolder:
         for item in list_of(content):
             if not isinstance(item, dict):
                 continue
-            if words := _words(item.get("thinking")):
-                self._tell("reasoning")
-                shown += self._assembly.add_reasoning(words, field="thinking")
+            if item.get("thinking"):
+                shown += self._fold_thinking(item)
             elif words := text_of(item.get("text")):
                 self._tell("content")
                 shown += self._assembly.add_text(words)
+            elif item.get("image_url"):
+                self._fold_images([item])
+            elif item.get("type") not in (None, *_EMPTY_KINDS) and (text := kept(item)):
+                self._tell("content")
+                self._assembly.add(OpaquePart(text))
+        return shown
+
+    def _fold_thinking(self, item: Mapping[str, Any]) -> list[ModelDelta]:
+        """Take thinking that stands in the content; it goes back there."""
+        self._tell("reasoning")
+        shown = self._assembly.add_reasoning(_words(item["thinking"]), chunk={"type": "thinking"})
+        if signature := item.get("signature"):
+            self._assembly.keep_reasoning({"chunk": {"type": "thinking", "signature": signature}})
         return shown
 
     def _fold_images(self, images: Sequence[Any]) -> None:
         for image in images:
             told = image.get("image_url") if isinstance(image, dict) else None
-            url = text_of(told.get("url")) if isinstance(told, dict) else ""
+            url = text_of(told.get("url")) if isinstance(told, dict) else text_of(told)
             if url:
                 self._tell("media")
                 self._assembly.add(_media(url))
+
+    def _fold_audio(self, told: Mapping[str, Any]) -> list[ModelDelta]:
+        """Take what the model spoke: its sound is collected, its words are text."""
+        if self._audio is None:
+            self._audio = OpenAudio()
+            self._assembly.add(self._audio)
+        self._audio.add(told)
+        self._tell("audio")
+        return self._assembly.add_text(text_of(told.get("transcript")), transcript=True)
 
     def _fold_calls(self, message: Mapping[str, Any]) -> None:
         pieces = [piece for entry in list_of(message.get("tool_calls")) if (piece := read_piece(entry))]

@@ -1,200 +1,228 @@
 """The dialect of chat-completions, written: the body of a request, made from our history.
 
-1. Results are paired with calls by the provider's ids. Models count theirs anew now and then, and some providers want
-   each id once in a whole request: a second one is replaced, in the call and its result alike, by one that depends on
-   the message alone, so that it is the same in every later request. Nothing else about a call is changed, except that
-2. arguments that are not one JSON object are wrapped into one, and a name no provider would accept is respelled. A
-   provider refuses a request that holds either, so a model's one slip would end the session for good.
-3. What a provider wants back verbatim goes back to the model that gave it, and to no other: thinking under the name it
-   came by, and the signatures beside a call or message.
-4. Parts that this dialect has no place for are left out: another provider's opaque parts and executed calls, and media
+``writing`` has the rules that hold for every dialect. Of this one:
+
+1. Thinking goes back to the model that gave it under the name it came by, and signatures with the call or message.
+2. Content is plain text, which every server understands, unless a list says more: media, metadata, thinking chunks.
+3. Parts that this dialect has no place for are left out: another provider's opaque parts and executed calls, and media
    in the model's own messages. A message without anything left is left out too.
-5. ``settings.options`` are merged over the body last; ``null`` takes a field out, also one of ours.
+4. Instructions, and the newest words of the user's side, are marked for a cache where that is asked for and understood.
 """
 
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+import attrs
+
 from agentcore.messages import (
-    ArgumentsState,
     AssistantMessage,
     MediaPart,
+    OpaquePart,
     ReasoningPart,
     TextPart,
     ToolCallPart,
     ToolMessage,
     UserMessage,
     UserPart,
-    canonical_json,
-    parse_arguments,
 )
 from agentcore.policy import ToolContract
 from agentcore.projections import RequestView
-from interpreters.models.assembly import kept, minted_id
+from interpreters.models.profiles import DEFAULT, Profile
+from interpreters.models.writing import (
+    SUMMARY_HEAD,
+    Json,
+    Options,
+    address_of,
+    call_ids,
+    inline,
+    metadata_of,
+    read_options,
+    result_ids,
+    same_model,
+    wire_arguments,
+    wire_name,
+    with_rest,
+)
 
-SUMMARY_HEAD = "Summary of the conversation so far, in place of its earlier messages:"
-"""What stands above the summary, which is sent as the first message of the user's side."""
+DIALECT = "chat"
+"""The name of the dialect."""
 
-_NAME = re.compile(r"[^a-zA-Z0-9_-]")
-_NAME_LENGTH_MAX = 64
+BRIDGE = "Understood."
+"""What the assistant says between a result and the user where a provider wants that."""
+
 _AUDIO_FORMATS: Mapping[str, str] = {"audio/wav": "wav", "audio/x-wav": "wav", "audio/mpeg": "mp3", "audio/mp3": "mp3"}
-_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
-
-Json = dict[str, Any]
-"""A JSON object."""
+_NAMED_FIELDS = ("reasoning_content", "reasoning")
 
 
-def encode_chat(view: RequestView, model: str, *, stream: bool = True) -> Json:
+def encode_chat(view: RequestView, model: str, profile: Profile = DEFAULT) -> Json:
     """Return the body of a request to ``model``; ``ValueError`` where ``settings.options`` is no JSON object."""
-    body: Json = {"model": model, "messages": list(_messages(view, model))}
+    options = read_options(view.settings)
+    body: Json = {"model": model, "messages": _Writer(model, profile, options).messages(view)}
     if view.tools:
         body["tools"] = [_tool(contract) for contract in view.tools]
-    if stream:
-        body |= {"stream": True, "stream_options": {"include_usage": True}}
-    options = json.loads(view.settings.options)
-    if not isinstance(options, dict):
-        found = type(options).__name__
-        raise ValueError(f"settings.options must be a JSON object, found {found}")  # noqa: TRY004 - the text is wrong
-    return {key: value for key, value in (body | options).items() if value is not None}
+        body["tool_choice"] = _choice(options, profile)
+        body["parallel_tool_calls"] = options.parallel if profile.parallel_switch else None
+    body[profile.max_tokens_field] = options.max_tokens
+    if options.rest.get("stream", True):
+        body["stream"] = True
+        body["stream_options"] = {"include_usage": True} if profile.stream_options else None
+    return with_rest(body, options)
 
 
-def message_metadata(model: str, label: str, provider_id: str, extra: Mapping[str, Any]) -> str:
-    """Return what is kept beside an answer: who was asked, the raw finish label, and what is to be sent back."""
-    told = {"dialect": "chat", "asked": model, "label": label, "id": provider_id}
-    said = {key: value for key, value in told.items() if value}
-    return (kept(said | {"replay": dict(extra)}) if extra else "") or kept(said)
+@attrs.define
+class _Writer:
+    """Writes the messages of one request."""
 
+    model: str
+    profile: Profile
+    options: Options
+    written: list[Json] = attrs.field(factory=list)
+    ids: list[str] = attrs.field(factory=list)
+    taken: set[str] = attrs.field(factory=set)
 
-def _messages(view: RequestView, model: str) -> Iterator[Json]:
-    if view.instructions:
-        yield {"role": "system", "content": view.instructions}
-    if view.summary:
-        yield {"role": "user", "content": f"{SUMMARY_HEAD}\n\n{view.summary}"}
-    ids: list[str] = []
-    taken: set[str] = set()
-    for message in view.messages:
-        match message:
-            case UserMessage():
-                yield {"role": "user", "content": _user_content(message.parts)}
-            case AssistantMessage():
-                ids = _ids(message, taken)
-                taken.update(ids)
-                encoded = _assistant(message, ids, model)
-                if len(encoded) > 1:
-                    yield encoded
-            case ToolMessage():
-                yield from _results(message, ids)
+    @property
+    def hint(self) -> Json | None:
+        return self.options.cache_control if self.profile.cache_hints else None
 
+    def messages(self, view: RequestView) -> list[Json]:
+        if view.instructions:
+            self.written.append({"role": self.profile.role, "content": self._hinted(view.instructions)})
+        if view.summary:
+            self._user(f"{SUMMARY_HEAD}\n\n{view.summary}")
+        turn = max((at for at, message in enumerate(view.messages) if isinstance(message, UserMessage)), default=-1)
+        spans = {"all": 0, "turn": turn, "none": len(view.messages)}
+        thinks_from = spans[self.profile.reasoning_span]
+        for at, message in enumerate(view.messages):
+            match message:
+                case UserMessage():
+                    content = self._user_content(message.parts)
+                    self._user(self._hinted(content) if at == turn else content)
+                case AssistantMessage():
+                    self._assistant(message, thinks=at >= thinks_from)
+                case ToolMessage():
+                    self.written += _results(message, self.ids)
+        return self.written
 
-def _user_content(parts: Iterable[UserPart]) -> str | list[Json]:
-    """Plain text stays a string, which every server understands; media or provider metadata need the list."""
-    parts = tuple(parts)
-    if all(isinstance(part, TextPart) and not part.metadata for part in parts):
-        return "\n\n".join(part.text for part in parts if isinstance(part, TextPart))
-    return [_object(part.metadata) | _content(part) for part in parts]
+    def _hinted(self, content: str | list[Json]) -> str | list[Json]:
+        """Mark the end of a content for the cache, if that is wanted."""
+        if self.hint is None or not content:
+            return content
+        parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
+        return [*parts[:-1], {**parts[-1], "cache_control": self.hint}]
+
+    def _user(self, content: str | list[Json]) -> None:
+        if not self.profile.user_after_tool and self.written and self.written[-1]["role"] == "tool":
+            self.written.append({"role": "assistant", "content": BRIDGE})
+        self.written.append({"role": "user", "content": content})
+
+    def _user_content(self, parts: Iterable[UserPart]) -> str | list[Json]:
+        said = [(part, self._allowed(part.metadata)) for part in parts]
+        if all(isinstance(part, TextPart) and not told for part, told in said):
+            return "\n\n".join(part.text for part, _ in said if isinstance(part, TextPart))
+        return [told | _content(part) for part, told in said]
+
+    def _allowed(self, metadata: str) -> Json:
+        told = metadata_of(metadata)
+        if not self.profile.cache_hints:
+            told.pop("cache_control", None)
+        return told
+
+    def _assistant(self, message: AssistantMessage, *, thinks: bool) -> None:
+        self.ids = call_ids(message, self.taken, self.profile.id_pattern)
+        self.taken.update(self.ids)
+        replay = same_model(message, DIALECT, self.model)
+        encoded: Json = {"role": "assistant", **(replay or {})}
+        if replay is not None and thinks:
+            encoded |= _reasoning(message, self.profile.reasoning_field)
+        said = [part for part in message.parts if isinstance(part, TextPart) and part.text]
+        if refusal := "".join(part.text for part in said if metadata_of(part.metadata).get("refusal")):
+            encoded["refusal"] = refusal
+        if replay is not None and (audio := _audio(message)):
+            encoded["audio"] = audio
+        if message.calls:
+            encoded["tool_calls"] = [
+                _call(call, provider_id, own=replay is not None)
+                for call, provider_id in zip(message.calls, self.ids, strict=True)
+            ]
+        content = _said(message, own=replay is not None, thinks=thinks)
+        if content or len(encoded) > 1:
+            self.written.append({**encoded, "content": content or None})
 
 
 def _content(part: UserPart) -> Json:
     if isinstance(part, TextPart):
         return {"type": "text", "text": part.text}
-    address = part.data if _ADDRESS.match(part.data) else ""
+    address = address_of(part)
     if part.media_type.startswith("image/"):
-        return {"type": "image_url", "image_url": {"url": address or _inline(part)}}
+        return {"type": "image_url", "image_url": {"url": address or inline(part)}}
+    if part.media_type.startswith("video/"):
+        return {"type": "video_url", "video_url": {"url": address or inline(part)}}
     if address:
         return {"type": "text", "text": f"[{part.media_type} {part.name}: {address}]"}
     if form := _AUDIO_FORMATS.get(part.media_type):
         return {"type": "input_audio", "input_audio": {"data": part.data, "format": form}}
-    return {"type": "file", "file": {"filename": part.name or "file", "file_data": _inline(part)}}
+    return {"type": "file", "file": {"filename": part.name or "file", "file_data": inline(part)}}
 
 
-def _inline(part: MediaPart) -> str:
-    return f"data:{part.media_type};base64,{part.data}"
+def _said(message: AssistantMessage, *, own: bool, thinks: bool) -> str | list[Json]:
+    """Return the content: text, or a list where thinking, or something we do not know, came inside it."""
+    chunks: list[Json] = []
+    spoken = own and bool(_audio(message))
+    for part in message.parts:
+        told = metadata_of(part.metadata)
+        match part:
+            case TextPart():
+                if part.text and not told.get("refusal") and not (spoken and told.get("transcript")):
+                    chunks.append({"type": "text", "text": part.text})
+            case ReasoningPart():
+                if own and thinks and isinstance(chunk := told.get("chunk"), dict):
+                    chunks.append({**chunk, "thinking": [{"type": "text", "text": part.text}]})
+            case OpaquePart():
+                if own:
+                    chunks.append(told)
+    if all(chunk.get("type") == "text" for chunk in chunks):
+        return "".join(chunk["text"] for chunk in chunks)
+    return chunks
 
 
-def _assistant(message: AssistantMessage, ids: list[str], model: str) -> Json:
-    told = _object(message.metadata)
-    same_model = told.get("dialect") == "chat" and told.get("asked") == model
-    encoded: Json = {"role": "assistant"}
-    if same_model:
-        encoded |= told.get("replay") or {}
-        encoded |= _reasoning(message)
-    said = [part for part in message.parts if isinstance(part, TextPart) and part.text]
-    refusal = "".join(part.text for part in said if _object(part.metadata).get("refusal"))
-    text = "".join(part.text for part in said if not _object(part.metadata).get("refusal"))
-    if refusal:
-        encoded["refusal"] = refusal
-    if message.calls:
-        encoded["tool_calls"] = [
-            _call(call, provider_id, same_model=same_model)
-            for call, provider_id in zip(message.calls, ids, strict=True)
-        ]
-    if text or len(encoded) > 1:
-        encoded["content"] = _with_thinking(encoded.pop("thinking", ""), text) or None
-    return encoded
-
-
-def _reasoning(message: AssistantMessage) -> Json:
+def _reasoning(message: AssistantMessage, name: str) -> Json:
     """Return thinking under the name it came by; whole details, where there are any, say all that the words say."""
     found: Json = {}
     for part in message.parts:
         if isinstance(part, ReasoningPart):
-            told = _object(part.metadata)
+            told = metadata_of(part.metadata)
             if details := told.get("reasoning_details"):
-                found["reasoning_details"] = details
-            if field := told.get("field"):
+                return {"reasoning_details": details}
+            if isinstance(field := told.get("field"), str):
+                field = name if name and field in _NAMED_FIELDS else field
                 found[field] = found.get(field, "") + part.text
-    if "reasoning_details" in found:
-        return {"reasoning_details": found["reasoning_details"]}
     return found
 
 
-def _with_thinking(thinking: str, text: str) -> str | list[Json]:
-    """Return the content; where thinking came inside it, as a list that holds both."""
-    if not thinking:
-        return text
-    inner = {"type": "thinking", "thinking": [{"type": "text", "text": thinking}]}
-    return [inner, {"type": "text", "text": text}] if text else [inner]
+def _audio(message: AssistantMessage) -> Json:
+    """Return the name under which the provider keeps what the model spoke."""
+    told = (metadata_of(part.metadata) for part in message.parts if isinstance(part, MediaPart))
+    return next(({"id": found["audio"]} for found in told if found.get("audio")), {})
 
 
-def _call(call: ToolCallPart, provider_id: str, *, same_model: bool) -> Json:
-    extra = _object(call.metadata) if same_model else {}
-    function = {"name": wire_name(call.name), "arguments": _arguments(call.arguments)}
+def _call(call: ToolCallPart, provider_id: str, *, own: bool) -> Json:
+    extra = metadata_of(call.metadata) if own else {}
+    function = {"name": wire_name(call.name), "arguments": wire_arguments(call.arguments)}
     return {**extra, "id": provider_id, "type": "function", "function": function}
 
 
-def _arguments(raw: str) -> str:
-    if not raw.strip():
-        return "{}"
-    if parse_arguments(raw).state is ArgumentsState.COMPLETE:
-        return raw
-    return canonical_json({"not_a_json_object": raw})
-
-
-def wire_name(name: str) -> str:
-    """Return a tool's name as every provider accepts it: letters, digits, ``_`` and ``-``, at most 64."""
-    return _NAME.sub("_", name)[:_NAME_LENGTH_MAX] or "unnamed"
-
-
-def _ids(message: AssistantMessage, taken: Container[str]) -> list[str]:
-    """Return an id for each call of a message, all distinct, also from those of earlier messages."""
-    wanted = [call.provider_id for call in message.calls]
-    ids: list[str] = []
-    for place, provider_id in enumerate(wanted):
-        fresh = provider_id and provider_id not in taken and provider_id not in ids
-        seed = f"{message.request_id}/{place}"
-        ids.append(provider_id if fresh else minted_id(seed, {*wanted, *ids}, taken))
-    return ids
-
-
 def _results(message: ToolMessage, ids: list[str]) -> Iterator[Json]:
-    """Results stand in the order of their calls, so each takes the id that its call was sent with."""
-    paired = ids if len(ids) == len(message.results) else [result.provider_id for result in message.results]
-    for result, provider_id in zip(message.results, paired, strict=True):
+    for result, provider_id in zip(message.results, result_ids(message, ids), strict=True):
         yield {"role": "tool", "tool_call_id": provider_id, "name": wire_name(result.name), "content": result.content}
+
+
+def _choice(options: Options, profile: Profile) -> Any:
+    if options.forced:
+        return {"type": "function", "function": {"name": options.forced}}
+    return (profile.forced_choice or None) if options.tool_choice == "required" else options.tool_choice
 
 
 def _tool(contract: ToolContract) -> Json:
@@ -202,9 +230,3 @@ def _tool(contract: ToolContract) -> Json:
     if contract.description:
         function["description"] = contract.description
     return {"type": "function", "function": function}
-
-
-def _object(metadata: str) -> Json:
-    """Return provider metadata as an object; anything else counts as none."""
-    value = json.loads(metadata) if metadata else {}
-    return value if isinstance(value, dict) else {}

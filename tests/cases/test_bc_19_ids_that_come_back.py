@@ -143,20 +143,20 @@ def test_ids_that_repeat_are_distinct_on_the_wire_and_stay_the_same():
 
 
 def test_sending_the_providers_ids_as_they_came_is_found_out():
-    def as_they_came(message: AssistantMessage, taken) -> list[str]:
+    def as_they_came(message: AssistantMessage, *_) -> list[str]:
         return [one.provider_id for one in message.calls]
 
-    with patched((chat_encode, "_ids", as_they_came)):
+    with patched((chat_encode, "call_ids", as_they_came)):
         fails(check_wire, 4)
 
 
 def test_random_ids_are_found_out():
     count = iter(range(1000))
 
-    def random_ids(message: AssistantMessage, taken) -> list[str]:
+    def random_ids(message: AssistantMessage, *_) -> list[str]:
         return [f"call_{next(count)}" for _ in message.calls]
 
-    with patched((chat_encode, "_ids", random_ids)):
+    with patched((chat_encode, "call_ids", random_ids)):
         fails(check_wire, 4)
 
 
@@ -197,7 +197,7 @@ async def test_a_provider_whose_ids_begin_anew_each_turn_is_sent_each_id_once():
 
 @pytest.mark.anyio
 async def test_a_provider_that_is_sent_an_id_twice_is_found_out():
-    with patched((chat_encode, "_ids", lambda message, _taken: [one.provider_id for one in message.calls])):
+    with patched((chat_encode, "call_ids", lambda message, *_: [one.provider_id for one in message.calls])):
         await fails_async(check_bytes)
 
 

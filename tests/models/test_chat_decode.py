@@ -283,7 +283,7 @@ def test_thinking_under_two_names_at_once_is_told_once():
 def test_content_may_be_a_list_of_thinking_and_text():
     content = [{"type": "thinking", "thinking": [{"type": "text", "text": "mm"}]}, {"type": "text", "text": "hi"}]
     outcome = reply(chunk({"content": content}), STOP)
-    assert outcome.parts == (ReasoningPart("mm", '{"field":"thinking"}'), TextPart("hi"))
+    assert outcome.parts == (ReasoningPart("mm", '{"chunk":{"type":"thinking"}}'), TextPart("hi"))
 
 
 def test_images_in_an_answer_become_media():

@@ -23,14 +23,16 @@ from agentcore.messages import (
 )
 from agentcore.policy import Effect, ModelSettings, ToolContract
 from interpreters.models import ChatFolder, encode_chat
-from interpreters.models.chat_encode import message_metadata, wire_name
+from interpreters.models.assembly import Reply
 from interpreters.models.decoder import AnswerDecoder
+from interpreters.models.writing import message_metadata, wire_name
 from tests.models.byteserver import chunk, events
 from tests.models.runs import user, view_of
 
 
 def assistant(*parts, asked: str = "m", **fields) -> AssistantMessage:
-    return AssistantMessage("1.1", 0, 1, parts, metadata=message_metadata(asked, "stop", "c1", {}), **fields)
+    told = message_metadata("chat", asked, Reply((), label="stop", id="c1"))
+    return AssistantMessage("1.1", 0, 1, parts, metadata=told, **fields)
 
 
 def results(*pairs: tuple[str, str]) -> ToolMessage:
@@ -79,12 +81,13 @@ def test_the_body_asks_for_a_stream_with_usage_and_offers_the_tools():
         {"type": "function", "function": {"name": "bare", "parameters": {"type": "object"}}},
     ]
     assert "tools" not in encode_chat(view_of(user("x")), "m")
-    assert "stream" not in encode_chat(view_of(user("x")), "m", stream=False)
+    whole = encode_chat(view_of(user("x"), settings=ModelSettings("m", '{"stream":false}')), "m")
+    assert (whole["stream"], whole.get("stream_options")) == (False, None)
 
 
 def test_options_are_merged_over_the_body_and_null_takes_a_field_out():
     options = '{"stream_options":null,"temperature":0,"model":"other","tool_choice":"none"}'
-    body = encode_chat(view_of(user("x"), settings=ModelSettings("", options)), "m")
+    body = encode_chat(view_of(user("x"), tools=(ToolContract("t"),), settings=ModelSettings("", options)), "m")
     assert "stream_options" not in body
     assert (body["temperature"], body["model"], body["tool_choice"]) == (0, "other", "none")
 
@@ -166,13 +169,15 @@ def test_every_result_is_paired_with_its_own_call(ids):
 def test_what_this_dialect_has_no_place_for_is_left_out_and_an_empty_message_too():
     executed = ToolCallPart("s1", "search", "{}", provider_executed=True)
     media, opaque = MediaPart("image/png", "QUJD"), OpaquePart('{"x":1}')
-    assert messages(user("x"), assistant(executed, media, opaque), assistant()) == [{"role": "user", "content": "x"}]
+    told = user("x"), assistant(executed, media), assistant(opaque, asked="other"), assistant()
+    assert messages(*told) == [{"role": "user", "content": "x"}]
+    assert messages(assistant(opaque)) == [{"role": "assistant", "content": [{"x": 1}]}]
     assert messages(assistant(executed, TextPart("hi"))) == [{"role": "assistant", "content": "hi"}]
 
 
 THOUGHT = ReasoningPart("mm", '{"field":"reasoning_content"}')
 DETAILED = ReasoningPart("mm", '{"field":"reasoning","reasoning_details":[{"data":"ENC"}]}')
-INNER = ReasoningPart("mm", '{"field":"thinking"}')
+INNER = ReasoningPart("mm", '{"chunk":{"type":"thinking"}}')
 
 
 @pytest.mark.parametrize(
@@ -201,7 +206,7 @@ def test_thinking_goes_back_to_the_same_model_under_the_name_it_came_by(part, se
 @pytest.mark.req("G-14")
 def test_signatures_beside_calls_and_messages_go_back_to_the_same_model_only():
     call = ToolCallPart("t1", "now", "{}", metadata='{"extra_content":{"sig":"S"}}')
-    kept = message_metadata("m", "stop", "c1", {"extra_content": {"sig": "T"}})
+    kept = message_metadata("chat", "m", Reply((), label="stop", id="c1", extra={"extra_content": {"sig": "T"}}))
     message = AssistantMessage("1.1", 0, 1, (call,), metadata=kept)
     sent = messages(message, results(("t1", "x")))[0]
     assert sent["extra_content"] == {"sig": "T"}
@@ -245,7 +250,7 @@ def test_what_was_decoded_is_sent_back_as_it_came(text, reasoning, arguments, ex
         decoder.feed(piece)
     decoder.close()
     reply = decoder.outcome()
-    kept = message_metadata("m", reply.label, reply.id, reply.extra)
+    kept = message_metadata("chat", "m", reply)
     message = AssistantMessage("1.1", 0, 1, reply.parts, FinishReason.TOOL_CALLS, metadata=kept)
     sent = messages(message, results(("t1", "x")))[0]
     assert sent.get("content") == (text or None)

@@ -1,0 +1,15 @@
+"""The dialects that are known, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from interpreters.models.chat_decode import ChatFolder
+from interpreters.models.chat_encode import encode_chat
+from interpreters.models.dialects import Dialect
+
+CHAT = Dialect("chat", "/chat/completions", encode_chat, ChatFolder)
+"""OpenAI chat-completions, and everything that is compatible with it."""
+
+DIALECTS: Mapping[str, Dialect] = {dialect.name: dialect for dialect in (CHAT,)}
+"""The dialects by name."""
