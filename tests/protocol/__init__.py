@@ -1,0 +1,1 @@
+"""Exploration of loops that are not ours."""

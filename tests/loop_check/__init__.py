@@ -1,0 +1,1 @@
+"""The pytest plugin, run by pytest in projects of its own."""
