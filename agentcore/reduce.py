@@ -72,6 +72,9 @@ class Judgement:
     """Moves made by ``advance``, in order."""
 
 
+_KINDS = frozenset(EVENTS)
+"""Classes of all events, to know one at once."""
+
 _BEFORE_TIME = (AbortRequested, SessionResumed)
 """Events that come before the turn's time is looked at."""
 
@@ -246,7 +249,7 @@ class Reducer:
 
     def examine(self, state: State, event: Event) -> Judgement:
         """Reduce, and say which rows were taken and why; ``TypeError`` for a value that is no event."""
-        if not isinstance(event, EVENTS):
+        if type(event) not in _KINDS and not isinstance(event, EVENTS):
             raise TypeError(f"{type(event).__name__} is no event of agentcore.events")
         run = _Pass(self._lookup)
         try:

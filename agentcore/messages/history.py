@@ -7,7 +7,8 @@ immutable, and iterates as fast. The id set keeps frozen sets of doubling size, 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from itertools import chain, islice
 
 import attrs
@@ -72,10 +73,17 @@ def find_result(history: History, call_id: str) -> ToolResult | None:
 
 
 _STEP = re.compile(r"([1-9][0-9]{0,17})\.(0|[1-9][0-9]{0,17})")
+_STEP_MAX = 37
+"""Characters of the longest id that can be one of ours."""
 
 
 def step_of(request_id: str) -> tuple[int, int] | None:
     """Return turn and step of an id that the reducer can have minted, else ``None``."""
+    return _step_of(request_id) if len(request_id) <= _STEP_MAX else None
+
+
+@lru_cache(maxsize=1024)
+def _step_of(request_id: str) -> tuple[int, int] | None:
     found = _STEP.fullmatch(request_id)
     return (int(found[1]), int(found[2])) if found else None
 
@@ -87,16 +95,17 @@ def _order(request_id: str) -> tuple[int, ...]:
 
 def _find(history: History, wanted: tuple[int, ...]) -> int | None:
     """Bisect for the assistant message of a request."""
-    low, high = 0, len(history)
+    messages: Sequence[Message] | History = history if history.chunks else history.tail
+    low, high = 0, len(messages)
     while low < high:
         middle = (low + high) // 2
         at = middle
-        while at < high and not isinstance(history[at], AssistantMessage):
+        while at < high and not isinstance(messages[at], AssistantMessage):
             at += 1
         if at == high:
             high = middle
             continue
-        message = history[at]
+        message = messages[at]
         found = _order(message.request_id) if isinstance(message, AssistantMessage) else ()
         if found == wanted:
             return at

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import attrs
+
 from agentcore import events
 from agentcore.commands import (
     ANSWERS,
@@ -42,18 +44,24 @@ ANSWERED: Mapping[type[Event], type[Command]] = {
 
 def answered_key(event: Event) -> Key | None:
     """Return the key that an event names; ``None`` for what hosts say and for a person's word about an effect."""
-    command = ANSWERED.get(type(event))
-    if command is None or isinstance(event, events.EffectResolved):
+    found = _NAMING.get(type(event))
+    if found is None:
         return None
     said: Any = event
-    match event:
-        case events.CheckpointWritten() | events.CheckpointFailed():
-            subject = str(event.seq)
-        case events.TimerFired():
-            subject = event.timer_id
-        case _:
-            subject = getattr(event, "call_id", "") or getattr(event, "request_id", "")
-    return Key(TAGS[command], subject, said.epoch, said.attempt)
+    name, subject = found
+    return Key(name, str(getattr(said, subject)), said.epoch, said.attempt)
+
+
+def _subject(kind: type[Event]) -> str:
+    """Return the field of an answer that says what its command is about."""
+    names = {field.name for field in attrs.fields(kind)}
+    return next(name for name in ("seq", "timer_id", "call_id", "request_id") if name in names)
+
+
+_NAMING: Mapping[type[Event], tuple[str, str]] = {
+    kind: (TAGS[command], _subject(kind)) for kind, command in ANSWERED.items() if kind is not events.EffectResolved
+}
+"""Of each event that names a key, the tag of the command and the field with its subject."""
 
 
 def failing(command: Command, at: int) -> Event | None:

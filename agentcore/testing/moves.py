@@ -29,6 +29,7 @@ from agentcore.commands import (
     StartTimer,
 )
 from agentcore.events import Event, Finding, Inspector, ModelFailure
+from agentcore.evolve import evolve
 from agentcore.messages import EffectSeen, FinishReason, TextPart, Usage, digest
 from agentcore.outstanding import is_question
 from agentcore.policy import Effect
@@ -282,7 +283,7 @@ def of_compaction(scene: Scene, command: CompactContext) -> Iterator[Move]:
         usage=USED,
     )
     yield from scene.tells(smaller)
-    yield from scene.tells(attrs.evolve(smaller, tokens_after=100), costs="compaction-failure")
+    yield from scene.tells(evolve(smaller, tokens_after=100), costs="compaction-failure")
     yield from scene.gives_up(command, "compaction-failure")
 
 

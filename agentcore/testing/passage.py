@@ -5,9 +5,8 @@ Most laws look closely at few passages, and at most passages not at all.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from functools import cached_property
-from typing import Literal
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Generic, Literal, TypeVar
 
 from agentcore.commands import Command, ExecuteTool, Key, RecordRejection, RequestModel, key_of
 from agentcore.events import Event
@@ -22,6 +21,21 @@ Verdict = Literal["accepted", "ignored", "rejected"]
 
 Place = tuple[str, str]
 """Where a call stands (``batch`` or ``register``) and its id."""
+
+
+T = TypeVar("T")
+
+
+class once(Generic[T]):  # noqa: N801 - it is written and used like ``property``
+    """A property that is found once and kept: ``functools.cached_property`` without its lock."""
+
+    def __init__(self, find: Callable[[Any], T]) -> None:
+        self._find, self._name, self.__doc__ = find, find.__name__, find.__doc__
+
+    def __get__(self, owner: Any, kind: type[Any]) -> T:
+        """Find the value, and lay it before this property."""
+        found = owner.__dict__[self._name] = self._find(owner)
+        return found
 
 
 class Passage:
@@ -49,7 +63,7 @@ class Passage:
         if outstanding is not None:
             self.outstanding_before = outstanding
 
-    @cached_property
+    @property
     def rejection(self) -> Rejection | None:
         """Why the event was refused, if it was."""
         for command in self.commands:
@@ -64,37 +78,37 @@ class Passage:
             return "accepted"
         return "ignored" if self.rejection is None else "rejected"
 
-    @cached_property
+    @once
     def outstanding_before(self) -> tuple[Command, ...]:
         """What was outstanding before, in order."""
         return self.core.outstanding(self.before)
 
-    @cached_property
+    @once
     def outstanding_after(self) -> tuple[Command, ...]:
         """What is outstanding after, in order."""
         return self.core.outstanding(self.after)
 
-    @cached_property
+    @once
     def waited_for(self) -> Mapping[Key, Command]:
         """What was outstanding before, by key."""
         return {key_of(command): command for command in self.outstanding_before}
 
-    @cached_property
+    @once
     def waits_for(self) -> Mapping[Key, Command]:
         """What is outstanding after, by key."""
         return {key_of(command): command for command in self.outstanding_after}
 
-    @cached_property
+    @once
     def executions(self) -> tuple[ExecuteTool, ...]:
         """Executions that were ordered by this event."""
         return tuple(command for command in self.commands if isinstance(command, ExecuteTool))
 
-    @cached_property
+    @once
     def requests(self) -> tuple[RequestModel, ...]:
         """Model requests that were ordered by this event."""
         return tuple(command for command in self.commands if isinstance(command, RequestModel))
 
-    @cached_property
+    @once
     def moved(self) -> tuple[tuple[Call | None, Call | None], ...]:
         """Each call that is not the same object after as before; ``None`` where it was not or is no more."""
         if self.before.batch is self.after.batch and self.before.register is self.after.register:
@@ -103,7 +117,7 @@ class Passage:
         pairs = [(old.get(place), new.get(place)) for place in {**old, **new}]
         return tuple(pair for pair in pairs if pair[0] is not pair[1])
 
-    @cached_property
+    @once
     def said(self) -> tuple[Message, ...]:
         """Messages that went into history with this event."""
         if self.before.history is self.after.history:
@@ -128,5 +142,12 @@ def all_calls(state: State) -> Iterator[Call]:
 
 def find_call(state: State, call_id: str) -> Call | None:
     """Return the call that evidence speaks to: the entry of the register, else the one of the batch."""
-    found = calls_of(state)
-    return found.get(("register", call_id)) or found.get(("batch", call_id))
+    for entry in state.register:
+        if entry.call_id == call_id:
+            return entry
+    batch = state.batch
+    if batch is not None:
+        for call in batch.calls:
+            if call.call_id == call_id:
+                return call
+    return None

@@ -8,6 +8,7 @@ and turn that are over. What really happened on a path is repeated by whoever kn
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 
 import attrs
@@ -15,8 +16,9 @@ import attrs
 from agentcore import events
 from agentcore.commands import TAGS, Command, ExecuteTool, InspectEffect, RequestModel
 from agentcore.events import EVENTS, Event
+from agentcore.evolve import evolve
 from agentcore.messages import EffectSeen, TextPart, ToolMessage
-from agentcore.states import Proposed, State
+from agentcore.states import Call, Proposed, State
 from agentcore.testing.answers import ANSWERED, failing, names
 from agentcore.testing.numbers import last_minted
 from agentcore.testing.passage import all_calls, find_call
@@ -61,6 +63,11 @@ _REQUIRED: Mapping[str, Any] = {
 }
 """A value for each field that has no default."""
 
+
+def _owed(field: attrs.Attribute[Any]) -> bool:
+    return field.default is attrs.NOTHING and field.name in _REQUIRED
+
+
 _OTHERWISE: tuple[type[Event], ...] = (
     events.PromptSubmitted,
     events.SteeringQueued,
@@ -75,34 +82,45 @@ _OTHERWISE: tuple[type[Event], ...] = (
 """Events that name nothing that must have been minted before."""
 
 
+_GIVEN: Mapping[type[Event], Mapping[str, Any]] = {
+    kind: {
+        field.name: _REQUIRED[field.name] for field in attrs.fields(kind) if field.name in _REQUIRED and _owed(field)
+    }
+    for kind in EVENTS
+}
+"""Of each class the values that it is built with, unless told otherwise."""
+
+
 def an_event(kind: type[Event], at: int, /, **said: Any) -> Event:
     """Build an event of a class; fields that are not given have their default or a value that fits nothing."""
-    for field in attrs.fields(kind):
-        if field.name not in said and field.default is attrs.NOTHING and field.name != "at":
-            said[field.name] = _REQUIRED[field.name]
-    return kind(at=at, **said)
+    return kind(at=at, **{**_GIVEN[kind], **said})
 
 
-def foreign_events(state: State) -> Iterator[Event]:
-    """Yield one event of every class that names something, naming what was never minted."""
-    for kind in EVENTS:
-        if kind not in _OTHERWISE:
-            yield an_event(kind, state.at)
-    yield events.AbortRequested(at=state.at, act_id="foreign", scope=events.AbortScope.TURN, turn=state.turn.number + 1)
-    yield events.AbortRequested(at=state.at, act_id="foreign", scope=events.AbortScope.CALL, call_id=FOREIGN_CALL)
+def foreign_events(state: State) -> tuple[Event, ...]:
+    """Return one event of every class that names something, naming what was never minted."""
+    return _foreign(state.at, state.turn.number + 1)
+
+
+@lru_cache(maxsize=256)
+def _foreign(at: int, turn: int) -> tuple[Event, ...]:
+    return (
+        *(an_event(kind, at) for kind in EVENTS if kind not in _OTHERWISE),
+        events.AbortRequested(at=at, act_id="foreign", scope=events.AbortScope.TURN, turn=turn),
+        events.AbortRequested(at=at, act_id="foreign", scope=events.AbortScope.CALL, call_id=FOREIGN_CALL),
+    )
 
 
 def late_events(state: State, outstanding: tuple[Command, ...]) -> Iterator[Event]:
     """Yield answers to what is outstanding that name another attempt, epoch, step or turn than the awaited one."""
     for command in outstanding:
         for event in _answers_to(command, state.at):
-            yield attrs.evolve(event, attempt=event.attempt - 1)
-            yield attrs.evolve(event, attempt=event.attempt + 1)
-            yield attrs.evolve(event, epoch=event.epoch - 1)
+            yield evolve(event, attempt=event.attempt - 1)
+            yield evolve(event, attempt=event.attempt + 1)
+            yield evolve(event, epoch=event.epoch - 1)
             if hasattr(event, "request_id"):
                 turn, step = state.turn.number, state.turn.step
-                yield attrs.evolve(event, request_id=f"{turn}.{step - 1}")
-                yield attrs.evolve(event, request_id=f"{turn - 1}.{step}")
+                yield evolve(event, request_id=f"{turn}.{step - 1}")
+                yield evolve(event, request_id=f"{turn - 1}.{step}")
 
 
 def _answers_to(command: Command, at: int) -> Iterator[Any]:
@@ -129,43 +147,48 @@ def own_events(state: State) -> Iterator[Event]:
     It names what was minted last, and says what has a default or means nothing: most of these are refused, each with
     the reason that belongs to its state.
     """
+    at = state.at
     subjects = [call.call_id for call in all_calls(state)]
     written = next((message for message in reversed(state.history.tail) if isinstance(message, ToolMessage)), None)
     subjects += [result.call_id for result in written.results] if written is not None else []
-    for kind in EVENTS:
-        fields = {field.name for field in attrs.fields(kind)}
-        if kind is events.SessionResumed:
-            continue
-        if "call_id" in fields:
-            yield from (
-                an_event(kind, state.at, **_named(state, kind, fields, each)) for each in dict.fromkeys(subjects)
-            )
-        elif "request_id" in fields:
-            said = {"request_id": state.request_id, **_named(state, kind, fields, state.request_id)}
-            yield an_event(kind, state.at, **said)
-        elif "seq" in fields:
+    runs = {subject: find_call(state, subject) for subject in dict.fromkeys(subjects)}
+    for kind, about, numbered in _ABOUT:
+        if about == "call_id":
+            for subject, call in runs.items():
+                said = _numbered(state, kind, subject, call) if numbered else {}
+                yield an_event(kind, at, call_id=subject, **said)
+        elif about == "request_id":
+            said = _numbered(state, kind, state.request_id, None) if numbered else {}
+            yield an_event(kind, at, request_id=state.request_id, **said)
+        elif about == "seq":
             number = state.storage.attempt
-            yield an_event(kind, state.at, seq=max(state.seq - 1, 0), epoch=state.epoch, attempt=number)
-        elif kind is events.ConfigChanged:
-            yield events.ConfigChanged(at=state.at, config=state.config)
+            yield an_event(kind, at, seq=max(state.seq - 1, 0), epoch=state.epoch, attempt=number)
+        elif about == "config":
+            yield events.ConfigChanged(at=at, config=state.config)
         else:
-            yield an_event(kind, state.at)
+            yield an_event(kind, at)
     yield from _pointed(state)
-    yield events.MessageWithdrawn(at=state.at, message_id="prompt")
-    yield events.PromptSubmitted(at=state.at, message_id="again", parts=(TextPart("And?"),))
+    yield events.MessageWithdrawn(at=at, message_id="prompt")
+    yield events.PromptSubmitted(at=at, message_id="again", parts=(TextPart("And?"),))
 
 
-def _named(state: State, kind: type[Event], fields: set[str], subject: str) -> dict[str, Any]:
-    """Return the fields by which an event names a subject and the number that was minted last for it."""
-    said: dict[str, Any] = {"call_id": subject} if "call_id" in fields else {}
-    if "attempt" not in fields:
-        return said
-    call = find_call(state, subject)
+def _about(kind: type[Event]) -> tuple[type[Event], str, bool]:
+    """Say of a class by which field it names what it is about, and whether it names a number too."""
+    names = {field.name for field in attrs.fields(kind)}
+    about = next((name for name in ("call_id", "request_id", "seq", "config") if name in names), "")
+    return kind, about, "attempt" in names
+
+
+_ABOUT = tuple(_about(kind) for kind in EVENTS if kind is not events.SessionResumed)
+
+
+def _numbered(state: State, kind: type[Event], subject: str, call: Call | None) -> dict[str, Any]:
+    """Return the fields by which an event names the number that was minted last for its subject."""
     run = call.run if call is not None else None
     if kind in _OF_RUNS and run is not None:
-        return {**said, "epoch": run.epoch, "attempt": run.attempt}
+        return {"epoch": run.epoch, "attempt": run.attempt}
     last = last_minted(state, TAGS[ANSWERED[kind]], subject)
-    return {**said, "epoch": state.epoch, "attempt": 1 if last is None else last}
+    return {"epoch": state.epoch, "attempt": 1 if last is None else last}
 
 
 def _pointed(state: State) -> Iterator[Event]:

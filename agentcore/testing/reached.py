@@ -125,25 +125,31 @@ BY_EVENT: Mapping[type[Event], Callable[[Passage], str]] = {
 """How it is known that an accepted event ran into a bound."""
 
 
+_FINAL = (Kind.GUARD, Kind.IGNORE)
+"""Rows that are taken though nothing is accepted."""
+
+
 class Reached:
     """Collects what is reached."""
 
     def __init__(self) -> None:
-        self._rows: set[Row] = set()
+        self._rows: dict[int, Row] = {}
         self._names: dict[str, set[str]] = {kind: set() for kind in KINDS if kind != "rows"}
 
     def note(self, passage: Passage, judgement: Judgement) -> None:
         """Note what one event reached."""
         names = self._names
         if judgement.verdict is not Verdict.ACCEPTED:
-            final = (Kind.GUARD, Kind.IGNORE)
-            self._rows.update(row for row in judgement.rows if row.answered_by_call or row.kind in final)
+            for row in judgement.rows:
+                if row.answered_by_call or row.kind in _FINAL:
+                    self._rows[id(row)] = row
             if judgement.verdict is Verdict.REJECTED:
                 names["rejection codes"].add(judgement.reason)
             elif judgement.reason == "observations-used-up" and isinstance(passage.event, ToolProgressed):
                 names["limits tripped"].add("observations")
             return
-        self._rows.update(judgement.rows)
+        for row in judgement.rows:
+            self._rows[id(row)] = row
         phase = passage.after.phase
         names["phases"].add(type(phase).__name__)
         for _, call in passage.moved:
@@ -162,4 +168,4 @@ class Reached:
     def names(self) -> Mapping[str, frozenset[str]]:
         """Return everything that was reached, by kind."""
         found = {kind: frozenset(names) for kind, names in self._names.items()}
-        return {"rows": frozenset(row.name for row in self._rows), **found}
+        return {"rows": frozenset(row.name for row in self._rows.values()), **found}

@@ -12,12 +12,14 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
+from itertools import chain
 from typing import Any
 
 import attrs
 
 from agentcore.commands import Command
 from agentcore.events import Event
+from agentcore.evolve import evolve
 from agentcore.outstanding import is_question
 from agentcore.reduce import Judgement
 from agentcore.states import ENDS, Idle, State
@@ -186,7 +188,7 @@ class Search:
         self._graph.asks.append(any(is_question(command) for command in place.outstanding))
         self._graph.edges.append([])
         self._states.add(key)
-        self._waiting.append(attrs.evolve(place, number=number))
+        self._waiting.append(evolve(place, number=number))
         return number
 
     def _mark(self, place: Place, key: int) -> Any:
@@ -286,7 +288,7 @@ class Search:
         if self._object_to_world(place, step, move.world, None):
             return
         key = self.keys.key(place.state, move.world.now)
-        number = self._arrive(place.number, step, attrs.evolve(place, world=move.world), key)
+        number = self._arrive(place.number, step, evolve(place, world=move.world), key)
         self._graph.edges[place.number].append((number, move.source))
 
     def _crash(self, place: Place, scene: Scene) -> None:
@@ -309,10 +311,12 @@ class Search:
                 left = place.left
                 for option in options:
                     left = _spent(left, option)
-                resumed = attrs.evolve(place, values=values, journal=kept.journal, kept=())
+                resumed = evolve(place, values=values, journal=kept.journal, kept=())
                 self._go(resumed, step, Source.CRASH, passage, world=world, left=left)
 
-    def _judge(self, place: Place, step: Step, passage: Passage, judgement: Judgement, world: World | None) -> bool:
+    def _judge(
+        self, place: Place, step: Step | Event, passage: Passage, judgement: Judgement, world: World | None
+    ) -> bool:
         """Let every law look at an event; say whether none objects."""
         self.reached.note(passage, judgement)
         if problem := defect(passage):
@@ -324,7 +328,7 @@ class Search:
                 return False
         return world is None or not self._object_to_world(place, step, world, passage)
 
-    def _object_to_world(self, place: Place, step: Step, world: World, passage: Passage | None) -> bool:
+    def _object_to_world(self, place: Place, step: Step | Event, world: World, passage: Passage | None) -> bool:
         for name, check in self._world_laws:
             if problem := check(world, passage):
                 self._break(name, problem, place.number, step)
@@ -340,16 +344,16 @@ class Search:
                 return
         for event in place.journal or ():
             self._probe(place, event, repeated=True)
-        for event in (*late_events(state, place.outstanding), *foreign_events(state), *own_events(state)):
+        for event in chain(late_events(state, place.outstanding), foreign_events(state), own_events(state)):
             self._probe(place, event, repeated=False)
 
     def _probe(self, place: Place, event: Event, *, repeated: bool) -> None:
         """Try an event that nobody honest would send; the world knows nothing of it, so the laws of one event look."""
         passage, judgement = self._pass(place.state, event, place.outstanding)
-        if not self._judge(place, Step(event), passage, judgement, None):
+        if not self._judge(place, event, passage, judgement, None):
             return
         if repeated and "L2" in self.laws and (problem := is_said_again(passage)):
-            self._break("L2", problem, place.number, Step(event))
+            self._break("L2", problem, place.number, event)
 
     def _check_graph(self) -> None:
         for law in self.laws.values():
@@ -357,8 +361,9 @@ class Search:
             if found is not None:
                 self._break(law.name, found[1], found[0], None)
 
-    def _break(self, law: str, problem: str, place: int, step: Step | None) -> None:
+    def _break(self, law: str, problem: str, place: int, step: Step | Event | None) -> None:
         if law not in self.broken:
+            step = step if step is None or isinstance(step, Step) else Step(step)
             way = (*self.way(place), *((step,) if step is not None else ()))
             self.broken[law] = Broken(law, problem, way)
 

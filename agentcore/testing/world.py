@@ -34,6 +34,7 @@ from agentcore.events import (
     ToolFailed,
     ToolSucceeded,
 )
+from agentcore.evolve import evolve
 from agentcore.messages import EffectSeen
 from agentcore.policy import Effect
 from agentcore.states import EffectUnknown, Settled, State
@@ -108,8 +109,8 @@ class World:
         """Return the world in which an attempt has acted, or never will."""
         if attempt is None or attempt.deed is deed:
             return self
-        changed = attrs.evolve(attempt, deed=deed)
-        return attrs.evolve(self, attempts=tuple(changed if each is attempt else each for each in self.attempts))
+        changed = evolve(attempt, deed=deed)
+        return evolve(self, attempts=tuple(changed if each is attempt else each for each in self.attempts))
 
     def believing(self, state: State, event: Event) -> World:
         """Return the world of which an event tells the truth, as an honest world tells it in a state."""
@@ -139,28 +140,28 @@ class World:
 
     def at(self, now: int) -> World:
         """Return the world at a time, which never falls."""
-        return self if now <= self.now else attrs.evolve(self, now=now)
+        return self if now <= self.now else evolve(self, now=now)
 
     def after(self, passage: Passage) -> World:
         """Return the world in which an event was taken: what it ordered has begun, what a person said is known."""
         world, event = self.at(passage.event.at), passage.event
         if isinstance(event, CheckpointWritten):
-            world = attrs.evolve(world, durable=max(world.durable, event.seq))
+            world = evolve(world, durable=max(world.durable, event.seq))
         if passage.before is passage.after:
             return world
         if isinstance(event, SessionResumed):
-            world = attrs.evolve(world, durable=passage.after.seq)
+            world = evolve(world, durable=passage.after.seq)
         spoken = spoken_about(passage.before, event)
         if spoken is not None:
             world = world.excusing(spoken)
         begun = tuple(world.begun_by(passage.after, command) for command in passage.executions)
         kept = tuple(each for each in begun if each is not None)
-        return attrs.evolve(world, attempts=(*world.attempts, *kept)) if kept else world
+        return evolve(world, attempts=(*world.attempts, *kept)) if kept else world
 
     def excusing(self, call_id: str) -> World:
         """Return the world after a person has spoken about a call."""
-        attempts = (attrs.evolve(each, excused=True) if each.call_id == call_id else each for each in self.attempts)
-        return attrs.evolve(self, attempts=tuple(attempts))
+        attempts = (evolve(each, excused=True) if each.call_id == call_id else each for each in self.attempts)
+        return evolve(self, attempts=tuple(attempts))
 
     def begun_by(self, state: State, command: ExecuteTool) -> Attempt | None:
         """Return the attempt that an order begins, unless it only reads."""

