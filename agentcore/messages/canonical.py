@@ -84,10 +84,8 @@ def parse_arguments(raw: str) -> ParsedArguments:
         return ParsedArguments(ArgumentsState.COMPLETE, canonical_json(value))
     except json.JSONDecodeError as error:
         if ends_early(raw):
-            return ParsedArguments(
-                ArgumentsState.INCOMPLETE, f"the JSON ends early: {error.msg} at character {error.pos}"
-            )
-        return _malformed(f"{error.msg} at character {error.pos}")
+            return ParsedArguments(ArgumentsState.INCOMPLETE, f"The JSON ends early, behind character {len(raw)}")
+        return _malformed(f"{error.msg.removesuffix(' at')} at character {error.pos}")
     except (ValueError, RecursionError) as error:
         return _malformed(str(error))
 

@@ -94,6 +94,11 @@ def check_cut(label: FinishReason = FinishReason.TOOL_CALLS) -> None:
     assert [type(result.outcome) for result in case.results] == [InvalidCall, InvalidCall]
     assert {result.outcome.reason for result in case.results} == {InvalidReason.TRUNCATED}
     assert [result.provider_id for result in case.results] == ["c1", "c2"]
+    # The call whose text ends says where, and shows it; its neighbour is told plainly.
+    cut, whole = (result.content for result in case.results)
+    assert "The JSON ends early, behind character 17." in cut
+    assert '{"path": "notes/a' in cut
+    assert "notes" not in whole
     check_stored(case)
     say(case, call("read", "c3", x=1))
     assert isinstance(case.results[-1].outcome, Succeeded)
