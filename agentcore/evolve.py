@@ -22,31 +22,34 @@ else:
 
     def evolve(value: Any, /, **changes: Any) -> Any:
         """Return a copy of an attrs value in which some fields are changed; ``TypeError`` for one it does not have."""
-        try:
-            copy = _COPIES[value.__class__]
-        except KeyError:
-            copy = _compiled(value.__class__)
-        return copy(value, **changes)
+        return _COPIES[value.__class__](value, **changes)
 
 
-_COPIES: dict[type[Any], Callable[..., Any]] = {}
-"""What copies a value of each class that was met."""
+class _Copies(dict[type[Any], Callable[..., Any]]):
+    """What copies a value of each class; compiled when the first one is met."""
+
+    def __missing__(self, kind: type[Any]) -> Callable[..., Any]:
+        copy = self[kind] = _compiled(kind)
+        return copy
+
+
+_COPIES = _Copies()
 
 
 def _compiled(kind: type[Any]) -> Callable[..., Any]:
     """Compile what copies a class whose fields are slots and nothing more; for any other return the one of attrs."""
     fields = attrs.fields(kind)
     slots = {field.name: slot for field in fields if isinstance(slot := kind.__dict__.get(field.name), _SLOT)}
-    plain = all(field.init and field.validator is field.converter is None for field in fields)
+    plain = all(
+        field.init and field.validator is field.converter is None and field.alias == field.name for field in fields
+    )
     completed = hasattr(kind, "__attrs_post_init__") or hasattr(kind, "__attrs_pre_init__")
     if len(slots) < len(fields) or not plain or completed:
-        copy: Callable[..., Any] = attrs.evolve
-    else:
-        known: dict[str, Any] = {f"_write_{name}": slot.__set__ for name, slot in slots.items()}
-        known |= {"_new": partial(object.__new__, kind), "_kept": object()}
-        exec(_source(tuple(slots)), known)  # noqa: S102 - the text holds names of fields and nothing from outside
-        copy = known["_copy"]
-    _COPIES[kind] = copy
+        return attrs.evolve
+    known: dict[str, Any] = {f"_write_{name}": slot.__set__ for name, slot in slots.items()}
+    known |= {"_new": partial(object.__new__, kind), "_kept": object()}
+    exec(_source(tuple(slots)), known)  # noqa: S102 - the text holds names of fields and nothing from outside
+    copy: Callable[..., Any] = known["_copy"]
     return copy
 
 
