@@ -199,5 +199,5 @@ def _shown(ledger: Ledger, shown: Counter[str], is_reckoning: bool) -> Iterator[
     for call, times in sorted(shown.items()):
         if times > 1:
             yield "two-results", f"the model is shown {times} results for {call}"
-    for call in sorted(ledger.settled - shown.keys()) if is_reckoning else ():
+    for call in sorted((ledger.settled & ledger.asked) - shown.keys()) if is_reckoning else ():
         yield "result-lost", f"the result of {call} was accepted, and the model is not shown it"

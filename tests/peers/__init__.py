@@ -1,0 +1,1 @@
+"""Other loops, each in an environment of its own."""

@@ -1,0 +1,1 @@
+"""``mistralai-vibe-protocol``: a pure reducer of an agent loop, explored."""
