@@ -140,5 +140,5 @@ def _label(reply: Reply) -> str:
     return "tool_use" if reply.calls and not reply.labelled_stop else "end_turn"
 
 
-ANTHROPIC = Dialect("anthropic", "/messages", read, stream, whole, refuse)
+ANTHROPIC = Dialect("anthropic", "/messages", read, stream, whole, refuse, ending=2)
 """Anthropic messages."""

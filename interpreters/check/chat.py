@@ -112,5 +112,5 @@ def _label(reply: Reply) -> str:
     return "tool_calls" if reply.calls and not reply.labelled_stop else "stop"
 
 
-CHAT = Dialect("chat", "/chat/completions", read, stream, whole, refuse)
+CHAT = Dialect("chat", "/chat/completions", read, stream, whole, refuse, ending=3)
 """OpenAI chat-completions."""

@@ -165,8 +165,7 @@ class HostileModel:
             parts = [body[: len(body) // 2], body[len(body) // 2 :]]
             headers = {"content-type": "application/json", "content-length": str(len(body))}
         await exchange.begin(200, headers)
-        # Everything but the end: the pieces of a stream behind the calls are few, whatever the dialect.
-        half = max(1, len(parts) - 3) if streamed else 1
+        half = len(parts) - dialect.ending if streamed else 1
         for part in parts[:half]:
             await exchange.send(part)
         if await self._break(exchange, asking):

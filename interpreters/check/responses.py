@@ -175,5 +175,5 @@ def _response(reply: Reply, status: str, output: list[Json]) -> Json:
     }
 
 
-RESPONSES = Dialect("responses", "/responses", read, stream, whole, refuse)
+RESPONSES = Dialect("responses", "/responses", read, stream, whole, refuse, ending=1)
 """OpenAI Responses."""

@@ -112,6 +112,8 @@ class Dialect:
     """Write a reply as one value."""
     refuse: Callable[[Refusal], Json]
     """Write an error."""
+    ending: int
+    """How many pieces of a stream say that it is over; what stands before them is the whole content."""
 
 
 class Reader:

@@ -4,5 +4,4 @@ from __future__ import annotations
 
 from kit import Loop
 
-if __name__ == "__main__":
-    Loop().main()
+Loop().main()

@@ -70,11 +70,16 @@ class Loop:
         for number in range(self.tries_max):
             try:
                 reply = self.decode(self.post())
+                self.check_end(reply)
                 if reply["text"] or reply["calls"]:
                     return reply
             except (Again, OSError, http.client.HTTPException, ValueError, KeyError, TypeError, AttributeError):
                 time.sleep(0.02 * number)
         raise GiveUp("no answer")
+
+    def check_end(self, reply):
+        if reply["label"] is None:
+            raise Again
 
     def take(self, reply):
         """Ids that are missing or come twice are made anew: they are only names on the wire."""
@@ -102,7 +107,7 @@ class Loop:
         found = [None] * len(calls)
 
         def one(place):
-            content = "not run: the message was cut" if said["cut"] else self.perform(calls[place], place)
+            content = "not run: the message was cut" if said["label"] in CUT else self.perform(calls[place], place)
             found[place] = {"id": calls[place]["id"], "content": content}
 
         threads = [threading.Thread(target=one, args=(place,), daemon=True) for place in range(len(calls))]
@@ -144,7 +149,10 @@ class Loop:
 
 def get(url):
     with urllib.request.urlopen(url, timeout=20) as answer:
-        return answer.read()
+        try:
+            return answer.read()
+        except http.client.IncompleteRead as error:
+            return error.partial
 
 
 def request(url, body):
@@ -198,7 +206,7 @@ def decode_chat(told):
     if isinstance(told, dict):
         choice = told["choices"][0]
         calls = [{"id": c["id"], **c["function"]} for c in choice["message"].get("tool_calls") or ()]
-        return {"text": choice["message"]["content"] or "", "calls": calls, "cut": choice["finish_reason"] == "length"}
+        return {"text": choice["message"]["content"] or "", "calls": calls, "label": choice["finish_reason"]}
     text, calls, label = "", {}, None
     for chunk in told:
         for choice in chunk["choices"]:
@@ -209,9 +217,7 @@ def decode_chat(told):
                 call["id"] = part.get("id") or call["id"]
                 call["name"] += part["function"].get("name") or ""
                 call["arguments"] += part["function"]["arguments"]
-    if label is None:
-        raise Again
-    return {"text": text, "calls": list(calls.values()), "cut": label == "length"}
+    return {"text": text, "calls": list(calls.values()), "label": label}
 
 
 # --- Responses
@@ -236,17 +242,26 @@ def encode_responses(history, tools):
 
 
 def decode_responses(told):
-    if isinstance(told, list):
-        told = next((e["response"] for e in told if e["type"] in ("response.completed", "response.incomplete")), None)
-        if told is None:
-            raise Again
+    if isinstance(told, dict):
+        output, label = told["output"], told["status"]
+    else:
+        output, label = [], None
+        for event in told:
+            if event["type"] == "response.output_item.added":
+                output.append(event["item"])
+            elif event["type"] == "response.function_call_arguments.done":
+                output[-1]["arguments"] = event["arguments"]
+            elif event["type"] == "response.output_text.done":
+                output[-1]["content"] = [{"text": event["text"]}]
+            elif event["type"] in ("response.completed", "response.incomplete"):
+                label = event["response"]["status"]
     calls = [
         {"id": e["call_id"], "name": e["name"], "arguments": e["arguments"]}
-        for e in told["output"]
+        for e in output
         if e["type"] == "function_call"
     ]
-    text = "".join(part["text"] for e in told["output"] if e["type"] == "message" for part in e["content"])
-    return {"text": text, "calls": calls, "cut": told["status"] == "incomplete"}
+    text = "".join(part["text"] for e in output if e["type"] == "message" for part in e["content"])
+    return {"text": text, "calls": calls, "label": label}
 
 
 # --- Anthropic messages
@@ -283,13 +298,12 @@ def decode_anthropic(told):
                 blocks[-1]["input"] += delta.get("partial_json", "")
             elif event["type"] == "message_delta":
                 label = event["delta"]["stop_reason"]
-    if label is None:
-        raise Again
     calls = [{"id": b["id"], "name": b["name"], "arguments": b["input"]} for b in blocks if b["type"] == "tool_use"]
     text = "".join(b["text"] for b in blocks if b["type"] == "text")
-    return {"text": text, "calls": calls, "cut": label == "max_tokens"}
+    return {"text": text, "calls": calls, "label": label}
 
 
+CUT = ("length", "incomplete", "max_tokens")
 PATHS = {"chat": "/chat/completions", "responses": "/responses", "anthropic": "/messages"}
 ENCODE = {"chat": encode_chat, "responses": encode_responses, "anthropic": encode_anthropic}
 DECODE = {"chat": decode_chat, "responses": decode_responses, "anthropic": decode_anthropic}

@@ -1,0 +1,13 @@
+"""Broken: a message that was cut by the output limit runs if its calls can be read."""
+
+from __future__ import annotations
+
+from kit import Loop
+
+
+class RunsCutCalls(Loop):
+    def act(self, said):
+        return super().act({**said, "label": ""})
+
+
+RunsCutCalls().main()
