@@ -81,30 +81,35 @@ def test_the_page_says_what_was_found(found, golden):
     golden(PAGE, f"{before}{BEGIN}\n{section(found)}{END}{after}")
 
 
+INTRODUCTION = """\
+Its `AgentModule.reduce` is explored with two rounds of two calls by [its adapter](../tests/peers/vibe/loop.py), and
+held to the [laws of agent loops](attack-your-loop.md). What a world allows happens at every point, in every order.
+"""
+
+VERDICT = """
+What holds in every world: no result is shown to the model twice or lost, no call is run twice, the end stays. What
+does not: each result that nobody waits for orders another model request once no call is open, so a request is out
+twice, or after the end. A duplicate that comes while other calls of the batch are open changes nothing. The package's
+documentation promises nothing about such results, and the execution loop that it ships hands back one result a call:
+they come only to those who run the reducer over a transport that may repeat itself.
+
+The shortest way to a request after the end, as the exploration writes it:
+"""
+
+
 def section(found) -> str:
+    rows = []
+    for world, told in found.items():
+        broken = ", ".join(f"`{each['law']}` ({len(each['steps'])})" for each in told["broken"]) or "none"
+        rows.append(f"| {SAID[world]}. | {told['states']} | {told['transitions']} | {broken} |")
     lines = [
         f"## `{PACKAGE.replace('==', '` ')}: a pure reducer, explored",
         "",
-        "Its `AgentModule.reduce` is explored with two rounds of two calls by [its adapter](../tests/peers/vibe/loop.py),",
-        "and held to the [laws of agent loops](attack-your-loop.md). What a world allows happens at every point, in every",
-        "order.",
-        "",
+        INTRODUCTION,
         "| world | states | transitions | laws broken (events it takes) |",
         "|---|---|---|---|",
-    ]
-    for world, told in found.items():
-        broken = ", ".join(f"`{each['law']}` ({len(each['steps'])})" for each in told["broken"]) or "none"
-        lines.append(f"| {SAID[world]}. | {told['states']} | {told['transitions']} | {broken} |")
-    lines += [
-        "",
-        "What holds in every world: no result is shown to the model twice or lost, no call is run twice, the end stays.",
-        "What does not: each result that nobody waits for orders another model request once no call is open, so a request",
-        "is out twice, or after the end. A duplicate that comes while other calls of the batch are open changes nothing.",
-        "The package's documentation promises nothing about such results, and the execution loop that it ships hands back",
-        "one result a call: they come only to those who run the reducer over a transport that may repeat itself.",
-        "",
-        "The shortest way to a request after the end, as the exploration writes it:",
-        "",
+        *rows,
+        VERDICT,
         "```text",
         *found["late"]["scenarios"]["request-after-end"].rstrip("\n").split("\n"),
         "```",
