@@ -50,7 +50,7 @@ from interpreters.stores import MemoryStore
 from interpreters.support.ports import STAMPED, Approver, Compactor, Gate, ToolBox
 from interpreters.support.ports_model import Model
 from interpreters.support.ports_store import Journal, Store
-from interpreters.support.redaction import Redactor
+from interpreters.support.redaction import VALUE_LENGTH_MIN, Redactor
 from interpreters.tools import Tool, Toolbox
 
 Tools = Iterable[Tool | Callable[..., Any]] | ToolBox
@@ -60,6 +60,7 @@ Tools = Iterable[Tool | Callable[..., Any]] | ToolBox
 class Agent:
     """Everything that stays the same from session to session; holds no session and may be used for many at once.
 
+    - ``model``: one, or a name as ``model_named`` takes it: ``"openai:…"``, with the key from the environment.
     - ``policy``: a ``Policy``, or the name of a preset, which brings limits too; ``limits`` replaces those.
     - ``store``: where sessions are kept; without one, in memory, for as long as the agent lives.
     - ``rules``: what may run, first match first, or something that decides itself; what no rule is about is allowed if
@@ -71,7 +72,7 @@ class Agent:
     def __init__(
         self,
         *,
-        model: Model,
+        model: Model | str,
         tools: Tools = (),
         instructions: str = "",
         policy: Policy | str = "recommended",
@@ -88,9 +89,14 @@ class Agent:
     ) -> None:
         """Put an agent together.
 
-        ``ValueError`` for an unknown preset, parts that contradict each other, or text that cannot be stored.
+        ``ValueError`` for an unknown preset, a name that means no model or whose key is missing, parts that contradict
+        each other, or text that cannot be stored.
         """
         preset = _preset_of(policy)
+        if isinstance(model, str):
+            model = _named(model)
+        if not isinstance(tools, ToolBox):
+            secrets = (*secrets, *(key for key in getattr(model, "secrets", ()) if len(key) >= VALUE_LENGTH_MIN))
         self.store: Store = store or MemoryStore()
         """Where the sessions are kept."""
         self._clock: Clock = clock or SystemClock()
@@ -206,6 +212,12 @@ class _Room:
 
     journal: Journal
     context: Any
+
+
+def _named(name: str) -> Model:
+    from interpreters.models import model_named  # noqa: PLC0415 - only who names a model needs what asks one
+
+    return model_named(name)
 
 
 def _preset_of(policy: Policy | str) -> Preset:

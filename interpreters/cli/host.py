@@ -22,9 +22,11 @@ from interpreters.approvals import Lines, Nobody, StandingAnswer, TerminalApprov
 from interpreters.approvals.answers import denied, granted
 from interpreters.cli.exits import Problem
 from interpreters.cli.output import Output
-from interpreters.cli.settings import Settings, endpoint, read_settings, sessions_place
+from interpreters.cli.settings import MODEL_VARIABLES, Settings, endpoint, read_settings, sessions_place
 from interpreters.cli.tracing import TransitionLog
-from interpreters.models import ChatModel, Prices
+from interpreters.models import Prices, PricesMissing, model_at
+from interpreters.models.names import Target
+from interpreters.models.prices import is_listed
 from interpreters.policy import Rule, Verdict
 from interpreters.policy.matching import Command, Matcher, matcher
 from interpreters.scripted import ScriptedModel, ScriptError, read_script
@@ -37,6 +39,8 @@ from interpreters.tools import Tool, file_tools, shell_tool
 
 SCRIPT = "script:"
 """Before the path of a file with a scripted model's replies."""
+
+_TELL_COST = ("openrouter",)
 
 INSTRUCTIONS = (
     "You work in one directory of a computer. Use the tools to look before you say how something is, and to do what "
@@ -88,15 +92,30 @@ def make_host(arguments: Namespace, output: Output, *, lines: Lines | None = Non
 
 def _model(arguments: Namespace, settings: Settings) -> tuple[Model, str]:
     prices = _prices(arguments.prices)
-    named = settings.get("model", "AGENTCORE_MODEL", "OPENAI_MODEL")
+    named = settings.get("model", *MODEL_VARIABLES)
     if named is not None and named.value.startswith(SCRIPT):
         return scripted(Path(named.value.removeprefix(SCRIPT))), ""
     asked = endpoint(settings)
     try:
-        model = ChatModel(asked.base_url, asked.model, api_key=asked.api_key, prices=prices)
+        model = model_at(asked, prices=prices)
     except ValueError as error:
-        raise Problem(f"{error}; it was given as --base-url, AGENTCORE_BASE_URL or OPENAI_BASE_URL") from error
-    return model, asked.api_key
+        told = ", ".join(dict.fromkeys(("AGENTCORE_BASE_URL", *asked.profile.url_variables)))
+        raise Problem(f"{error}; it was given as --base-url or {told}") from error
+    if arguments.max_cost is not None and prices is None:
+        _check_price(asked)
+    return model, "".join(model.secrets)
+
+
+def _check_price(asked: Target) -> None:
+    """Refuse a limit of cost that nothing could ever reach. Raises ``Problem``."""
+    if asked.profile.name in _TELL_COST:
+        return
+    try:
+        listed = is_listed(asked.model, asked.base_url)
+    except PricesMissing as error:
+        raise Problem(f"--max-cost needs to know prices: {error}; or give --prices IN,OUT") from error
+    if not listed:
+        raise Problem(f"--max-cost: no price of {asked.model!r} at this address is known; give --prices IN,OUT")
 
 
 def scripted(path: Path) -> Model:

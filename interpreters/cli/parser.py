@@ -20,9 +20,10 @@ exit codes:
 
 VARIABLES = """\
 environment (flags go first, then these, then the same names in ./.env):
-  OPENAI_API_KEY, AGENTCORE_API_KEY     the key; never stored
-  OPENAI_BASE_URL, AGENTCORE_BASE_URL   where the model is
-  AGENTCORE_MODEL, OPENAI_MODEL         its name
+  AGENTCORE_MODEL, OPENAI_MODEL         the model: PROVIDER:NAME, or a bare name
+  ANTHROPIC_API_KEY, DEEPSEEK_API_KEY … the key of the provider that is named; never stored
+  OPENAI_API_KEY, AGENTCORE_API_KEY     the key for a bare name
+  OPENAI_BASE_URL, AGENTCORE_BASE_URL   where a bare name is asked
   AGENTCORE_HOME                        directory of the data; sessions lie in sessions/ inside it
   NO_COLOR                              no colour
 """
@@ -95,9 +96,10 @@ def _agent(parser: ArgumentParser) -> None:
     """Add what an agent is made of."""
     _place(parser)
     model = parser.add_argument_group("model")
-    model.add_argument("--model", metavar="NAME", help="name of the model, or script:FILE for replies from a file")
-    model.add_argument("--base-url", metavar="URL", help="address of a chat-completions server")
-    model.add_argument("--api-key", metavar="KEY", help="better set OPENAI_API_KEY: flags can be seen by other users")
+    model.add_argument("--model", metavar="NAME", help="PROVIDER:NAME, or script:FILE for replies from a file")
+    model.add_argument("--base-url", metavar="URL", help="address of a server")
+    model.add_argument("--dialect", choices=("chat", "responses", "anthropic"), help="what the server at it speaks")
+    model.add_argument("--api-key", metavar="KEY", help="better set the variable: flags can be seen by other users")
     model.add_argument("--prices", metavar="IN,OUT", help="price per million tokens, for /cost and --max-cost")
     model.add_argument("--instructions", metavar="TEXT", help="the system prompt; @FILE reads it from a file")
     tools = parser.add_argument_group("tools and permission")

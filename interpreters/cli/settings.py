@@ -9,17 +9,29 @@ from __future__ import annotations
 import os
 from argparse import Namespace
 from collections.abc import Mapping
-from ipaddress import ip_address
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import attrs
 
-from interpreters.cli.dotenv import read_dotenv
 from interpreters.cli.exits import Problem
+from interpreters.models.names import (
+    VARIABLES,
+    MissingAddress,
+    MissingKey,
+    ModelNotNamed,
+    Target,
+    Variables,
+    find_target,
+    is_loopback,
+    is_named,
+    read_name,
+    target_of,
+)
+from interpreters.models.profiles import DEFAULT, PROFILES
+from interpreters.support.dotenv import DotenvError, read_dotenv
 
-DEFAULT_BASE_URL = "https://api.openai.com/v1"
-"""Who is asked unless told otherwise."""
+MODEL_VARIABLES = ("AGENTCORE_MODEL", "OPENAI_MODEL")
+"""Variables that may name the model."""
 
 
 @attrs.frozen
@@ -57,25 +69,20 @@ class Settings:
         return None
 
 
-@attrs.frozen
-class Endpoint:
-    """Which model is asked, and how."""
-
-    model: str
-    """Its name; may be empty where a server has only one."""
-    base_url: str
-    """Where it is."""
-    api_key: str = attrs.field(repr=False)
-    """What authorises it."""
-
-
 def read_settings(arguments: Namespace) -> Settings:
     """Collect the settings of a command. Raises ``Problem`` for a file that cannot be read."""
     environment = dict(os.environ)
     named = getattr(arguments, "env_file", None)
-    file = read_dotenv(Path(named or ".env"), required=named is not None)
-    flags = {name: getattr(arguments, name, None) for name in ("model", "base_url", "api_key", "sessions")}
+    try:
+        file = read_dotenv(Path(named or ".env"), _is_ours, required=named is not None)
+    except DotenvError as error:
+        raise Problem(str(error)) from error
+    flags = {name: getattr(arguments, name, None) for name in ("model", "base_url", "dialect", "api_key", "sessions")}
     return Settings(flags, environment, file)
+
+
+def _is_ours(name: str) -> bool:
+    return name.startswith(("OPENAI_", "AGENTCORE_")) or name in VARIABLES
 
 
 def sessions_place(settings: Settings) -> Path:
@@ -91,48 +98,41 @@ def sessions_place(settings: Settings) -> Path:
     raise Problem("no place for sessions: HOME is not set; give --sessions DIR or set AGENTCORE_HOME")
 
 
-def endpoint(settings: Settings) -> Endpoint:
+def endpoint(settings: Settings) -> Target:
     """Return whom to ask. Raises ``Problem`` if a name or a key is missing, or would be sent to the wrong place.
 
-    A server on this machine, or one that is not asked by https, may do without a key.
+    ``PROVIDER:NAME`` takes key and address from that provider's variables. Any other name is asked at the address that
+    is set, or at OpenAI's. A server on this machine, or one that is not asked by https, may do without a key.
     """
-    url = settings.get("base_url", "AGENTCORE_BASE_URL", "OPENAI_BASE_URL") or Setting(DEFAULT_BASE_URL, "default")
-    local = _is_local(url.value)
-    keyless = local or not url.value.lower().startswith("https:")
-    key = settings.get("api_key", "AGENTCORE_API_KEY", "OPENAI_API_KEY")
-    if key is None and not keyless:
-        raise Problem(
-            f"no API key for {_shown(url.value)}: set OPENAI_API_KEY (or AGENTCORE_API_KEY) in the environment or in "
-            ".env, or give --api-key"
-        )
-    if key is not None and key.source == "environment" and url.source == "file" and not local:
-        raise Problem(
-            f"the address {_shown(url.value)} comes from .env and the key {key.name} from the environment: a key is "
-            "not sent to an address that a file in the working directory names. Put both there, or give --base-url"
-        )
-    model = settings.get("model", "AGENTCORE_MODEL", "OPENAI_MODEL")
-    if model is None and not local:
+    named = settings.get("model", *MODEL_VARIABLES)
+    flags = {flag: setting.value for flag in ("base_url", "dialect", "api_key") if (setting := settings.get(flag))}
+    known = Variables(settings.environment, settings.file)
+    try:
+        if named is not None and is_named(named.value):
+            return find_target(named.value, known, **flags)
+        return _plain(named.value if named else "", known, **flags)
+    except MissingKey as error:
+        raise Problem(f"{error.what} in the environment or in .env, or give --api-key") from error
+    except MissingAddress as error:
+        raise Problem(f"{error.what} in the environment or in .env, or give --base-url") from error
+    except ModelNotNamed as error:
+        raise Problem(str(error)) from error
+
+
+def _plain(name: str, known: Variables, *, base_url: str = "", dialect: str = "", api_key: str = "") -> Target:
+    """Find a model by its bare name: at OpenAI, or at the server whose address is set."""
+    family = attrs.evolve(
+        PROFILES["openai"],
+        key_variables=("AGENTCORE_API_KEY", "OPENAI_API_KEY"),
+        url_variables=("AGENTCORE_BASE_URL", "OPENAI_BASE_URL"),
+    )
+    told = base_url or known.find(family.url_variables)
+    if told:
+        same = ("key_variables", "url_variables", "needs_key")
+        family = attrs.evolve(DEFAULT, **{field: getattr(family, field) for field in same})
+    if dialect:
+        family = attrs.evolve(family, dialect=read_name(name or "-", dialect=dialect, base_url="-")[0].dialect)
+    found = target_of(family, name, known, base_url=base_url, api_key=api_key)
+    if not name and not is_loopback(found.base_url):
         raise Problem("no model named: give --model NAME or set AGENTCORE_MODEL")
-    return Endpoint(model.value if model else "", url.value, key.value if key else "")
-
-
-def _is_local(url: str) -> bool:
-    host = _split(url)[0]
-    try:
-        return host == "localhost" or ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
-def _shown(url: str) -> str:
-    """Return an address without what could be a secret in it."""
-    host, port = _split(url)
-    return f"{host}:{port}" if port else host or url[:60]
-
-
-def _split(url: str) -> tuple[str, int | None]:
-    try:
-        parts = urlsplit(url)
-        return parts.hostname or "", parts.port
-    except ValueError:
-        return "", None
+    return found

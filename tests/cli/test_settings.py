@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from interpreters.cli.dotenv import parse_dotenv, read_dotenv
 from interpreters.cli.exits import Problem
 from interpreters.cli.settings import Settings, endpoint, read_settings, sessions_place
+from interpreters.support.dotenv import DotenvError, parse_dotenv, read_dotenv
 
 
 def settings(flags=None, environment=None, file=None):
@@ -17,6 +17,10 @@ def settings(flags=None, environment=None, file=None):
 
 
 # .env
+
+
+def ours(name):
+    return name.startswith(("OPENAI_", "AGENTCORE_"))
 
 
 @pytest.mark.parametrize(
@@ -32,34 +36,34 @@ def settings(flags=None, environment=None, file=None):
     ],
 )
 def test_a_line_of_ours_has_one_meaning(line, value):
-    assert parse_dotenv(f"# settings\n\n{line}\n", ".env") == {"OPENAI_API_KEY": value}
+    assert parse_dotenv(f"# settings\n\n{line}\n", ".env", ours) == {"OPENAI_API_KEY": value}
 
 
 @pytest.mark.parametrize(
     "line", ["OPENAI_API_KEY=a b", 'OPENAI_API_KEY="a', "OPENAI_API_KEY", "OPENAI_API_KEY='a' b", 'OPENAI_API_KEY=a"b']
 )
 def test_any_other_line_of_ours_is_an_error_that_names_the_line_and_never_the_value(line):
-    with pytest.raises(Problem, match=r"\.env, line 2: OPENAI_API_KEY has no value that can be read") as told:
-        parse_dotenv(f"A=1\n{line}x9secret\n" if "=" in line else f"A=1\n{line}\n", ".env")
+    with pytest.raises(DotenvError, match=r"\.env, line 2: OPENAI_API_KEY has no value that can be read") as told:
+        parse_dotenv(f"A=1\n{line}x9secret\n" if "=" in line else f"A=1\n{line}\n", ".env", ours)
     assert "x9secret" not in str(told.value)
 
 
 def test_a_name_that_is_set_twice_is_an_error():
-    with pytest.raises(Problem, match="line 2: AGENTCORE_MODEL is set a second time"):
-        parse_dotenv("AGENTCORE_MODEL=a\nAGENTCORE_MODEL=b", ".env")
+    with pytest.raises(DotenvError, match="line 2: AGENTCORE_MODEL is set a second time"):
+        parse_dotenv("AGENTCORE_MODEL=a\nAGENTCORE_MODEL=b", ".env", ours)
 
 
 def test_lines_of_other_programs_are_passed_over():
-    assert parse_dotenv('DATABASE="x\n  y"\n!!!\nPATH=$PATH:/x\nMY_OPENAI_API_KEY=no\n', ".env") == {}
+    assert parse_dotenv('DATABASE="x\n  y"\n!!!\nPATH=$PATH:/x\nMY_OPENAI_API_KEY=no\n', ".env", ours) == {}
 
 
 def test_a_file_that_is_missing_or_no_text_says_so(tmp_path):
-    assert read_dotenv(tmp_path / ".env", required=False) == {}
-    with pytest.raises(Problem, match="cannot be read"):
-        read_dotenv(tmp_path / ".env", required=True)
+    assert read_dotenv(tmp_path / ".env", ours, required=False) == {}
+    with pytest.raises(DotenvError, match="cannot be read"):
+        read_dotenv(tmp_path / ".env", ours, required=True)
     (tmp_path / ".env").write_bytes(b"OPENAI_API_KEY=\xff")
-    with pytest.raises(Problem, match="is not UTF-8 text"):
-        read_dotenv(tmp_path / ".env", required=False)
+    with pytest.raises(DotenvError, match="is not UTF-8 text"):
+        read_dotenv(tmp_path / ".env", ours, required=False)
 
 
 # Who goes first
@@ -83,12 +87,15 @@ def test_the_key_comes_from_wherever_it_is_set():
         settings({}, {}, {"OPENAI_API_KEY": "k", "AGENTCORE_MODEL": "m"}),
     ):
         found = endpoint(given)
-        assert (found.model, found.api_key, found.base_url) == ("m", "k", "https://api.openai.com/v1")
+        assert (found.model, found.key, found.base_url) == ("m", "k", "https://api.openai.com/v1")
         assert "k'" not in repr(found)
 
 
 def test_a_missing_key_names_the_variable():
-    with pytest.raises(Problem, match=r"no API key for api\.openai\.com: set OPENAI_API_KEY"):
+    with pytest.raises(
+        Problem,
+        match=r"no API key for api\.openai\.com: set AGENTCORE_API_KEY \(or OPENAI_API_KEY\) in the environment or",
+    ):
         endpoint(settings({"model": "m"}))
 
 
@@ -102,7 +109,7 @@ def test_a_missing_model_names_flag_and_variable():
 )
 def test_a_server_on_this_machine_needs_neither_key_nor_name(url):
     found = endpoint(settings({"base_url": url}))
-    assert (found.base_url, found.model, found.api_key) == (url, "", "")
+    assert (found.base_url, found.model, found.key) == (url, "", "")
 
 
 @pytest.mark.parametrize(
@@ -117,11 +124,9 @@ def test_an_address_from_a_file_is_not_given_the_key_of_the_environment():
     file = {"OPENAI_BASE_URL": "https://elsewhere.example"}
     with pytest.raises(Problem, match=r"comes from \.env and the key OPENAI_API_KEY from the environment"):
         endpoint(settings({"model": "m"}, {"OPENAI_API_KEY": "k"}, file))
-    assert endpoint(settings({"model": "m"}, {}, file | {"OPENAI_API_KEY": "k"})).api_key == "k"
-    assert endpoint(settings({"model": "m", "api_key": "k"}, {}, file)).api_key == "k"
-    assert endpoint(
-        settings({"model": "m", "base_url": "https://chosen.example"}, {"OPENAI_API_KEY": "k"}, file)
-    ).api_key
+    assert endpoint(settings({"model": "m"}, {}, file | {"OPENAI_API_KEY": "k"})).key == "k"
+    assert endpoint(settings({"model": "m", "api_key": "k"}, {}, file)).key == "k"
+    assert endpoint(settings({"model": "m", "base_url": "https://chosen.example"}, {"OPENAI_API_KEY": "k"}, file)).key
 
 
 def test_no_message_about_an_address_shows_a_password_in_it():
