@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from interpreters.models.anthropic_decode import AnthropicFolder
+from interpreters.models.anthropic_encode import VERSION, encode_anthropic
 from interpreters.models.chat_decode import ChatFolder
 from interpreters.models.chat_encode import encode_chat
 from interpreters.models.dialects import Dialect
@@ -11,5 +13,8 @@ from interpreters.models.dialects import Dialect
 CHAT = Dialect("chat", "/chat/completions", encode_chat, ChatFolder)
 """OpenAI chat-completions, and everything that is compatible with it."""
 
-DIALECTS: Mapping[str, Dialect] = {dialect.name: dialect for dialect in (CHAT,)}
+ANTHROPIC = Dialect("anthropic", "/messages", encode_anthropic, AnthropicFolder, {"anthropic-version": VERSION})
+"""Anthropic messages, and what is compatible with them."""
+
+DIALECTS: Mapping[str, Dialect] = {dialect.name: dialect for dialect in (CHAT, ANTHROPIC)}
 """The dialects by name."""
