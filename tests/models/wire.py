@@ -19,7 +19,8 @@ from agentcore.messages import (
     ToolCallPart,
     parse_arguments,
 )
-from interpreters.models import AnswerDecoder, ChatFolder, Failure, Fault
+from interpreters.models import AnswerDecoder, Failure, Fault
+from interpreters.models.known import DIALECTS
 
 FIXTURES = Path(__file__).parent / "fixtures"
 
@@ -59,9 +60,9 @@ USAGE = {
 
 
 def names(dialect: str = "chat") -> list[str]:
-    """The ids of all fixtures of a dialect, and of the one that is made here because it is large."""
+    """The ids of all fixtures of a dialect, of chat also that of the one made here because it is large."""
     stored = [path.stem for path in FIXTURES.glob("*.json") if json.loads(path.read_text())["dialect"] == dialect]
-    return sorted([*stored, "A13"])
+    return sorted([*stored, "A13"] if dialect == "chat" else stored)
 
 
 def load(name: str) -> dict:
@@ -79,6 +80,7 @@ def _large() -> dict:
     return {
         "id": "A13",
         "title": "2 MB tool arguments in one data line",
+        "dialect": "chat",
         "status": 200,
         "headers": {"content-type": "text/event-stream"},
         "steps": [{"b64": base64.b64encode(piece).decode()} for piece in written] + [{"end": "clean"}],
@@ -106,9 +108,16 @@ def cut(data: bytes, size: int) -> list[bytes]:
     return [data[at : at + size] for at in range(0, len(data), size)]
 
 
-def decode(pieces, status: int = 200, headers: dict | None = None, ending: str = "clean", now_ms: int = 0):
+def decode(
+    pieces,
+    status: int = 200,
+    headers: dict | None = None,
+    ending: str = "clean",
+    now_ms: int = 0,
+    dialect: str = "chat",
+):
     """Decode pieces; return what was shown as one text per kind, and the outcome."""
-    decoder = AnswerDecoder(ChatFolder(), status, headers or {}, now_ms=now_ms)
+    decoder = AnswerDecoder(DIALECTS[dialect].folder(), status, headers or {}, now_ms=now_ms)
     deltas = [delta for piece in pieces for delta in decoder.feed(piece)]
     if ending == "clean":
         deltas += decoder.close()
@@ -122,9 +131,9 @@ def decode(pieces, status: int = 200, headers: dict | None = None, ending: str =
 
 
 def told(parts) -> dict:
-    """A message in neutral words."""
+    """A message in neutral words; what the provider ran itself is no call."""
     words = [part for part in parts if isinstance(part, TextPart)]
-    calls = [part for part in parts if isinstance(part, ToolCallPart)]
+    calls = [part for part in parts if isinstance(part, ToolCallPart) and not part.provider_executed]
     return {
         "text": "".join(part.text for part in words if "refusal" not in part.metadata),
         "refusal": "".join(part.text for part in words if "refusal" in part.metadata),
@@ -141,14 +150,14 @@ def _arguments(raw: str):
 
 def runnable(parts, finish: FinishReason) -> bool:
     """Whether calls of the message may run, by the rule of the core: not if it was cut."""
-    calls = [part for part in parts if isinstance(part, ToolCallPart)]
+    calls = [part for part in parts if isinstance(part, ToolCallPart) and not part.provider_executed]
     cut_short = [call for call in calls if parse_arguments(call.arguments).state is ArgumentsState.INCOMPLETE]
     return finish is not FinishReason.LENGTH and not cut_short
 
 
 def stop(parts, finish: FinishReason) -> str:
     """The derived stop in neutral words: content outweighs the label, except that a cut message is a cut message."""
-    calls = any(isinstance(part, ToolCallPart) for part in parts)
+    calls = any(isinstance(part, ToolCallPart) and not part.provider_executed for part in parts)
     return "tools" if calls and finish is not FinishReason.LENGTH else LABELS[finish]
 
 
