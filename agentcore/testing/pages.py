@@ -33,14 +33,16 @@ def entries(text: str) -> Iterator[tuple[int, str]]:
 def laid_out(page: Sequence[Entry | str]) -> str:
     """Return the text of a file; its first entry is the header.
 
-    A blank line stands before everything that follows, but not before a remark right below a header of which nothing
-    came.
+    A blank line stands before everything that follows, but not between remarks, nor between a header of which nothing
+    came and a remark.
     """
     lines: list[str] = []
+    before: Entry | str = ""
     for place, each in enumerate(page):
-        is_heading = place == 1 and isinstance(each, str) and isinstance(page[0], Entry) and not page[0].came
-        if lines and not is_heading:
+        is_remark_on = isinstance(each, str) and (isinstance(before, str) or (place == 1 and not before.came))
+        if lines and not is_remark_on:
             lines.append("")
+        before = each
         if isinstance(each, str):
             lines.append(each)
         else:

@@ -245,6 +245,28 @@ def test_values_that_are_built_alike_have_one_key(make):
         assert len({one for one, _ in keys}) == len(values)
 
 
+class Told(Slotted):
+    def __repr__(self):
+        return "told"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (Point({"b", "a"}), "Point(x={'a', 'b'})"),
+        (Frozen([frozenset(), (1,)]), "Frozen(x=[frozenset(), (1,)])"),
+        (Slotted({"k": {2, 1}}), "Slotted(x={'k': {1, 2}})"),
+        (Told(1), "told"),
+        ("plain", "plain"),
+        (None, "None"),
+    ],
+)
+def test_a_value_is_shown_alike_in_every_run(value, text):
+    """Sets are in order, and nothing is shown by its address."""
+    protocol = LoopProtocol(value, lambda state: (), None)
+    assert protocol.show(value) == text
+
+
 def test_a_value_that_holds_itself_is_refused_with_the_way_out():
     value = []
     value.append(value)

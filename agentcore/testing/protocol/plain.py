@@ -6,6 +6,7 @@ holds is not to be trusted.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Hashable, Mapping
 from typing import Any
 
@@ -55,7 +56,7 @@ def _key(value: Any, depth: int) -> Hashable:
             return kind, frozenset(_key(each, depth + 1) for each in value)
     fields = fields_of(value)
     if fields is not None and not is_settled(value):
-        return kind, tuple((name, _key(held, depth + 1)) for name, held in fields)
+        return kind, frozenset((name, _key(held, depth + 1)) for name, held in fields)
     hash(value)
     return kind, value
 
@@ -68,13 +69,37 @@ def fields_of(value: Any) -> list[tuple[str, Any]] | None:
         return [(field.name, getattr(value, field.name)) for field in attrs.fields(type(value))]
     slots = [name for kind in type(value).__mro__ for name in getattr(kind, "__slots__", ())]
     found = [(name, getattr(value, name)) for name in slots if hasattr(value, name)]
-    found += sorted(getattr(value, "__dict__", {}).items())
+    found += getattr(value, "__dict__", {}).items()
     return found if found or hasattr(value, "__dict__") else None
 
 
 def label(value: Any) -> str:
-    """Return a value as one line of text: text as it is, everything else as ``repr`` writes it."""
-    return one_line(value if isinstance(value, str) else repr(value))
+    """Return a value as one line of text, the same in every run: text as it is, everything else as ``written``."""
+    return one_line(value if isinstance(value, str) else written(value))
+
+
+def written(value: Any) -> str:
+    """Return what ``repr`` would, but sets in order, and the fields of whatever has no ``__repr__`` of its own."""
+    kind = type(value).__name__
+    match value:
+        case dict():
+            return f"{{{', '.join(f'{written(name)}: {written(held)}' for name, held in value.items())}}}"
+        case list():
+            return f"[{', '.join(map(written, value))}]"
+        case set() | frozenset():
+            return f"{{{', '.join(sorted(map(written, value)))}}}" if value else f"{kind}()"
+    if type(value) is tuple:
+        return f"({', '.join(map(written, value))}{',' if len(value) == 1 else ''})"
+    if has_own_repr(type(value)):
+        return repr(value)
+    return f"{kind}({', '.join(f'{name}={written(held)}' for name, held in fields_of(value) or ())})"
+
+
+def has_own_repr(kind: type[Any]) -> bool:
+    """Say whether somebody wrote how instances are shown; a generated ``__repr__`` shows fields, come what may."""
+    shows = inspect.unwrap(kind.__repr__)
+    code = getattr(shows, "__code__", None)
+    return not code.co_filename.startswith("<") if code is not None else shows is not object.__repr__
 
 
 def one_line(text: str) -> str:
