@@ -27,7 +27,7 @@ if TYPE_CHECKING:
         StorageUnavailable,
         read_state,
     )
-    from interpreters.models import ChatModel
+    from interpreters.models import HttpModel, ListedPrices, ModelNotNamed, Prices, model_named
     from interpreters.policy import Command, Regex, Rule, Rules, Under, allow, ask, deny
     from interpreters.scripted import ScriptedModel
     from interpreters.stores import FileStore, MemoryStore
@@ -75,7 +75,7 @@ _HOMES: Mapping[str, tuple[str, ...]] = {
         "StorageUnavailable",
         "read_state",
     ),
-    "interpreters.models": ("ChatModel",),
+    "interpreters.models": ("HttpModel", "ListedPrices", "ModelNotNamed", "Prices", "model_named"),
     "interpreters.policy": ("Command", "Regex", "Rule", "Rules", "Under", "allow", "ask", "deny"),
     "interpreters.scripted": ("ScriptedModel",),
     "interpreters.stores": ("FileStore", "MemoryStore"),
@@ -120,15 +120,18 @@ __all__ = [
     "Agent",
     "Block",
     "Change",
-    "ChatModel",
     "Command",
     "FileStore",
     "Hooks",
+    "HttpModel",
     "JournalUnreadable",
+    "ListedPrices",
     "ManualClock",
     "MemoryStore",
+    "ModelNotNamed",
     "Nobody",
     "OutcomeUnknown",
+    "Prices",
     "QueuedApprover",
     "Receipt",
     "Regex",
@@ -162,6 +165,7 @@ __all__ = [
     "executed",
     "failed",
     "file_tools",
+    "model_named",
     "not_executed",
     "read_state",
     "shell_tool",

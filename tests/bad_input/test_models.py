@@ -9,7 +9,7 @@ from itertools import pairwise
 import pytest
 
 from agentcore.states import StopReason
-from interpreters import ChatModel
+from interpreters import HttpModel
 from interpreters.engine import read_state
 from tests.bad_input.sessions import IMPATIENT, agent, echo, goes_on, results
 from tests.models.byteserver import Answer, chunk, events, serving
@@ -31,7 +31,7 @@ async def failing(place, model, **more):
 async def test_an_unreachable_model_is_named_with_its_address(tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    result = await failing(tmp_path, ChatModel(f"http://127.0.0.1:{port}/v1", "m"))
+    result = await failing(tmp_path, HttpModel("m", base_url=f"http://127.0.0.1:{port}/v1"))
     assert result.reason is StopReason.MODEL_ERROR
     for piece in (
         f"http://127.0.0.1:{port}/v1/chat/completions",
@@ -48,7 +48,7 @@ async def test_a_missing_or_wrong_key_is_said_and_never_shown(tmp_path, key):
     refusal = {"error": {"message": f"Incorrect API key provided: {key}", "code": "invalid_api_key"}}
     answer = Answer((json.dumps(refusal).encode(),), 401, {"content-type": "application/json"})
     with serving(answer) as server:
-        result = await failing(tmp_path, ChatModel(server.url, "m", api_key=key))
+        result = await failing(tmp_path, HttpModel("m", base_url=server.url, api_key=key))
         assert len(server.received) == 1  # a key does not become right by asking again
     assert result.reason is StopReason.MODEL_ERROR
     for piece in (server.url, "401", "Incorrect API key", "no API key was given" if not key else "[redacted]"):
@@ -74,7 +74,7 @@ NO_ANSWERS = {
 async def test_what_is_no_answer_of_a_model_is_told_as_it_was_found(tmp_path, what):
     answer, pieces = NO_ANSWERS[what]
     with serving(answer, answer, answer) as server:
-        result = await failing(tmp_path, ChatModel(server.url, "m"))
+        result = await failing(tmp_path, HttpModel("m", base_url=server.url))
     assert result.reason is StopReason.MODEL_ERROR
     for piece in (server.url, *pieces):
         assert piece in result.explanation
@@ -83,7 +83,7 @@ async def test_what_is_no_answer_of_a_model_is_told_as_it_was_found(tmp_path, wh
 def test_an_address_that_is_none_is_refused_when_the_model_is_made():
     for address in ("", "localhost:8080", "ftp://host/v1", "http://"):
         with pytest.raises(ValueError, match=r"http"):
-            ChatModel(address, "m")
+            HttpModel("m", base_url=address)
 
 
 @pytest.mark.anyio
@@ -93,7 +93,7 @@ async def test_half_surrogates_and_odd_numbers_from_the_wire_are_stored_as_somet
     first = events(chunk({"content": "half \ud83d here", "tool_calls": [call]}), chunk(finish="tool_calls"))
     second = events(chunk({"content": "done"}), chunk(finish="stop"))
     with serving(Answer(first), Answer(second)) as server:
-        working = agent(tmp_path, model=ChatModel(server.url, "m"), tools=[echo])
+        working = agent(tmp_path, model=HttpModel("m", base_url=server.url), tools=[echo])
         async with working.open("s", create=True) as session:
             await session.send("go")
             assert (await session.wait()).text == "done"

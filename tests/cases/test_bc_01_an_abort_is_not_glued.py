@@ -25,7 +25,7 @@ from agentcore.messages import (
 from agentcore.states import Completed, StopReason
 from agentcore.steps import ending, reply
 from agentcore.steps.sendable import Sendable
-from interpreters import Agent, ChatModel, tool
+from interpreters import Agent, HttpModel, tool
 from tests.cases.helpers_a import Case, check_parts, fails, fails_async, patched, seal, shape
 from tests.core.driver import call
 from tests.core.driver import tool as contract
@@ -168,7 +168,7 @@ async def check_bytes(answers) -> None:
         return path
 
     with serving(*answers) as server:
-        agent = Agent(model=ChatModel(server.url, "m"), tools=[read])
+        agent = Agent(model=HttpModel("m", base_url=server.url), tools=[read])
         async with agent.open() as session:
             await session.send("U1")
             await running.wait()

@@ -15,7 +15,7 @@ from agentcore.messages import FinishReason, ReasoningPart
 from agentcore.states import Because, StopReason
 from agentcore.steps import reply
 from agentcore.steps.begin import begin_step
-from interpreters import Agent, ChatModel
+from interpreters import Agent, HttpModel
 from tests.cases.helpers_a import Case, fails, fails_async, patched
 from tests.core.driver import tool
 from tests.models.byteserver import Answer, chunk, events, serving
@@ -103,7 +103,7 @@ def test_going_on_by_the_label_is_found_out(parts, finish):
 async def check_bytes(delta, label, requests: int, reason: StopReason) -> None:
     answer = Answer(events(chunk(delta), chunk(finish=label)))
     with serving(*[answer] * 12) as server:
-        result = await Agent(model=ChatModel(server.url, "m"), limits=Limits(steps=10)).run("go")
+        result = await Agent(model=HttpModel("m", base_url=server.url), limits=Limits(steps=10)).run("go")
         assert (len(server.received), result.reason) == (requests, reason)
         bodies = [received.body["messages"] for received in server.received]
     assert all(before != after for before, after in pairwise(bodies))

@@ -16,7 +16,7 @@ from agentcore.events import ModelReplied
 from agentcore.messages import FinishReason, ToolCallPart
 from agentcore.states import AwaitingModel, Completed, RunningTools, StopReason, Streaming
 from agentcore.steps import reply
-from interpreters import Agent, ChatModel, tool
+from interpreters import Agent, HttpModel, tool
 from tests.cases.helpers_a import Case, broken, fails, fails_async, instead, shape
 from tests.core.driver import call
 from tests.core.driver import tool as contract
@@ -146,7 +146,7 @@ async def check_wire(label, *, runs: bool) -> None:
         return f"saw {n}"
 
     with serving(three_calls(label), FINAL) as server:
-        result = await Agent(model=ChatModel(server.url, "m"), tools=[look]).run("go")
+        result = await Agent(model=HttpModel("m", base_url=server.url), tools=[look]).run("go")
         received = server.received
     if not runs:
         assert (looked, len(received), result.reason) == ([], 1, StopReason.MODEL_ERROR)

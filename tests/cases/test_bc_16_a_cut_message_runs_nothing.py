@@ -18,7 +18,7 @@ from agentcore.limits import allows
 from agentcore.messages import FinishReason, InvalidCall, InvalidReason
 from agentcore.states import AwaitingModel, Because, Completed, StopReason, Streaming
 from agentcore.steps import decide, reply
-from interpreters import Agent, ChatModel, file_tools
+from interpreters import Agent, HttpModel, file_tools
 from interpreters.scripted import ScriptedGate
 from tests.cases.helpers_a import Case, broken, fails, fails_async, instead, patched, shape
 from tests.core.driver import call, tool
@@ -147,7 +147,7 @@ def streamed(cut_at: int | None, label: str):
 async def check_file(folder, *, cut_at: int | None, label: str) -> None:
     final = Answer(events(chunk({"content": "done"}), chunk(finish="stop")))
     with serving(streamed(cut_at, label), streamed(None, "tool_calls"), final) as server:
-        agent = Agent(model=ChatModel(server.url, "m"), tools=file_tools(folder), rules=ScriptedGate())
+        agent = Agent(model=HttpModel("m", base_url=server.url), tools=file_tools(folder), rules=ScriptedGate())
         async with agent.open() as session:
             views = session.views()
             await session.send("write it")

@@ -18,7 +18,7 @@ from agentcore.projections import explain_end
 from agentcore.states import AwaitingModel, Because, Completed, Failed, RunningTools, StopReason
 from agentcore.steps import decide, reply
 from agentcore.steps.sendable import says_something
-from interpreters import Agent, ChatModel
+from interpreters import Agent, HttpModel
 from interpreters.cli import main
 from interpreters.scripted import Say, ScriptedModel
 from tests.cases.helpers_a import Case, broken, fails, fails_async, instead, patched, shape
@@ -184,7 +184,7 @@ async def test_a_provider_is_never_sent_a_message_without_anything_in_it(delta):
     empty = Answer(events(chunk(delta), chunk(finish="stop")))
     final = Answer(events(chunk({"content": ANSWER}), chunk(finish="stop")))
     with serving(empty, final) as server:
-        result = await Agent(model=ChatModel(server.url, "m")).run("2 + 2?")
+        result = await Agent(model=HttpModel("m", base_url=server.url)).run("2 + 2?")
         bodies = [received.body["messages"] for received in server.received]
     assert (result.text, len(bodies)) == (ANSWER, 2)
     assert [message["role"] for message in bodies[1]] == ["user", "user"]

@@ -18,7 +18,7 @@ from agentcore.events import ModelReplied
 from agentcore.messages import FinishReason, InvalidCall, InvalidReason, TextPart, ToolCallPart
 from agentcore.states import AwaitingModel, Because, Completed
 from agentcore.steps import reply, sendable
-from interpreters import Agent, ChatModel, tool
+from interpreters import Agent, HttpModel, tool
 from interpreters.models.calls import CallFolder
 from tests.cases.helpers_a import Case, fails, fails_async, patched
 from tests.core.driver import call
@@ -151,7 +151,7 @@ async def check_stream(name: str) -> None:
     asked = Answer(events(*(chunk({"tool_calls": delta}) for delta in deltas), chunk(finish="tool_calls")))
     final = Answer(events(chunk({"content": "done"}), chunk(finish="stop")))
     with serving(asked, final) as server:
-        result = await Agent(model=ChatModel(server.url, "m"), tools=[read, list_]).run("go")
+        result = await Agent(model=HttpModel("m", base_url=server.url), tools=[read, list_]).run("go")
         body = server.received[-1].body["messages"]
     assert result.text == "done"
     sent = body[1]["tool_calls"]

@@ -19,7 +19,7 @@ from agentcore.projections import request_messages
 from agentcore.states import Because, Proposed, Ready
 from agentcore.steps import reply
 from agentcore.steps.calls import review
-from interpreters import Agent, ChatModel, tool
+from interpreters import Agent, HttpModel, tool
 from interpreters.models import chat_encode
 from interpreters.models.chat_encode import encode_chat
 from interpreters.scripted import ScriptedGate
@@ -176,7 +176,7 @@ async def check_bytes() -> None:
 
     final = Answer(events(chunk({"content": "done"}), chunk(finish="stop")))
     with serving(asks("a"), final, asks("b"), final) as server:
-        agent = Agent(model=ChatModel(server.url, "m"), tools=[deploy], rules=ScriptedGate())
+        agent = Agent(model=HttpModel("m", base_url=server.url), tools=[deploy], rules=ScriptedGate())
         async with agent.open() as session:
             for words in ("first", "second"):
                 await session.send(words)

@@ -17,7 +17,7 @@ from agentcore.messages import Usage
 from agentcore.projections import usage_of
 from agentcore.states import AwaitingModel, Exhausted, StopReason
 from agentcore.steps import batch, model
-from interpreters import Agent, ChatModel
+from interpreters import Agent, HttpModel
 from interpreters.models import chat_decode
 from tests.cases.helpers_a import Case, fails, fails_async, patched
 from tests.core.driver import call, tool
@@ -125,7 +125,7 @@ async def check_wire() -> None:
     )
     answer = Answer(events(chunk({"content": "hi"}), *snapshots, chunk({}, "stop"), snapshots[-1]))
     with serving(answer) as server:
-        result = await Agent(model=ChatModel(server.url, "m")).run("hello")
+        result = await Agent(model=HttpModel("m", base_url=server.url)).run("hello")
     assert result.text == "hi"
     assert (result.usage.input_tokens, result.usage.output_tokens) == (100, 15)
 

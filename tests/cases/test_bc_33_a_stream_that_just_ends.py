@@ -14,7 +14,7 @@ from agentcore.commands import RequestModel, StartTimer
 from agentcore.events import ModelFailed
 from agentcore.messages import ToolMessage
 from agentcore.states import AwaitingRetry, Completed, StopReason
-from interpreters import Agent, ChatModel, ManualClock, MemoryStore
+from interpreters import Agent, HttpModel, ManualClock, MemoryStore
 from interpreters.models.decoder import AnswerDecoder
 from interpreters.scripted import Say, ScriptedGate, ScriptedModel, ScriptedToolBox, Stall, scripted_tool
 from tests.cases.helpers_a import Case, fails, fails_async, journalled, patched
@@ -41,7 +41,7 @@ async def run(*answers: Answer):
     """A turn against a server that answers so; the result, what was sent, the tools, and the journal."""
     store, box = MemoryStore(), ScriptedToolBox([scripted_tool("read", effect=Effect.PURE)])
     with serving(*answers) as server:
-        model = ChatModel(server.url, "m")
+        model = HttpModel("m", base_url=server.url)
         agent = Agent(model=model, tools=box, rules=ScriptedGate(), limits=LIMITS, store=store)
         async with agent.open("s", create=True) as session:
             views = session.views(0)

@@ -15,7 +15,7 @@ from agentcore import Effect, Limits
 from agentcore.codec import decode_state, encode_state
 from agentcore.messages import InvalidCall, InvalidReason, Succeeded
 from agentcore.steps import reply, sendable
-from interpreters import Agent, ChatModel, FileStore, Returned, tool
+from interpreters import Agent, FileStore, HttpModel, Returned, tool
 from interpreters.models import usage
 from interpreters.models.chat_encode import encode_chat
 from interpreters.scripted import ScriptedGate
@@ -48,7 +48,7 @@ async def check(tmp_path, value, arguments: str = "{}") -> None:
 
     store = FileStore(tmp_path)
     with serving(asks(arguments), DONE) as server:
-        agent = Agent(model=ChatModel(server.url, "m"), tools=[stats], rules=ScriptedGate(), store=store)
+        agent = Agent(model=HttpModel("m", base_url=server.url), tools=[stats], rules=ScriptedGate(), store=store)
         async with agent.open("s", create=True) as session:
             await session.send("go")
             assert (await session.wait()).text == "done"

@@ -16,7 +16,7 @@ from agentcore.codec import EncodeError, decode_event, encode_event, encode_stat
 from agentcore.events import ModelReplied, ToolSucceeded
 from agentcore.messages import MessageSource, TextPart, UserMessage, digest
 from agentcore.steps import reply
-from interpreters import Agent, ChatModel, FileStore, tool
+from interpreters import Agent, FileStore, HttpModel, tool
 from interpreters.engine import read_state
 from interpreters.models.chat_encode import encode_chat
 from interpreters.scripted import Say, ScriptedGate, ScriptedModel
@@ -54,7 +54,7 @@ async def check(folder: Path, output: str, *, arguments: str = "{}", output_max:
 
     box, store = Toolbox([look], output_max=output_max), FileStore(folder)
     with serving(asks("look", arguments), DONE) as server:
-        agent = Agent(model=ChatModel(server.url, "m"), tools=box, rules=ScriptedGate(), store=store)
+        agent = Agent(model=HttpModel("m", base_url=server.url), tools=box, rules=ScriptedGate(), store=store)
         async with agent.open("s", create=True) as session:
             await session.send("go")
             result = await session.wait()
@@ -157,7 +157,7 @@ async def check_old_log(tmp_path: Path) -> None:
     assert state.history[1].text == f"fir{MARK}st"
     encode_state(state).decode("utf-8")
     with serving(DONE) as server:
-        agent = Agent(model=ChatModel(server.url, "m"), store=FileStore(image))
+        agent = Agent(model=HttpModel("m", base_url=server.url), store=FileStore(image))
         async with agent.open("s") as session:
             await session.send("and now?")
             assert (await session.wait()).text == f"done {EMOJI}"

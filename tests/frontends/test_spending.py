@@ -11,7 +11,7 @@ from agentcore.projections import replay
 from agentcore.states import StopReason
 from interpreters import Agent, MemoryStore, ScriptedModel, allow
 from interpreters.frontends import attempts_text, cost_of, spending, usage_text, usage_values
-from interpreters.models import ChatModel, Prices
+from interpreters.models import HttpModel, Prices
 from interpreters.scripted import Ask, Break, Say, ScriptedToolBox, Stall, sub_agent
 from tests.models.byteserver import RESET, Answer, chunk, events, serving
 
@@ -46,7 +46,7 @@ async def test_a_failed_attempt_that_told_usage_is_counted_beside_its_retry():
     broken = Answer((*events(chunk({"content": "h"}), told(10, 1), told(10, 3), done=False), RESET))
     whole = Answer(events(chunk({"content": "hi"}), told(10, 1), chunk({}, "stop"), told(10, 2)))
     with serving(broken, whole) as server:
-        agent = Agent(model=ChatModel(server.url, "m", prices=PRICES), limits=HASTY)
+        agent = Agent(model=HttpModel("m", base_url=server.url, prices=PRICES), limits=HASTY)
         state, spent = await spent_by(agent)
     assert [(one.ended, one.usage) for one in spent] == [
         ("failed", Usage(10, 3, cost_micros=40)),
@@ -65,7 +65,7 @@ async def test_a_sum_of_known_and_unknown_costs_says_so():
     broken = Answer((*events(chunk({"content": "h"}), done=False), RESET))
     whole = Answer(events(chunk({"content": "hi"}), chunk({}, "stop"), told(100_000, 0)))
     with serving(broken, whole) as server:
-        agent = Agent(model=ChatModel(server.url, "m", prices=PRICES), limits=HASTY)
+        agent = Agent(model=HttpModel("m", base_url=server.url, prices=PRICES), limits=HASTY)
         state, spent = await spent_by(agent)
     text = usage_text(state, spent)
     assert "0.1000 + unknown" in text

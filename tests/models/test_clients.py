@@ -13,7 +13,7 @@ import httpx2
 import pytest
 
 from agentcore.events import ModelFailed, ModelFailure, ModelReplied
-from interpreters.models import ChatModel, Timeouts
+from interpreters.models import HttpModel, Timeouts
 from interpreters.models.clients import Opened, OwnConnections, Places, is_local
 from tests.models.byteserver import HANG, RESET, Answer, chunk, events, refusing_port, serving
 from tests.models.runs import in_time, watched
@@ -88,7 +88,7 @@ async def test_the_pool_of_httpx_loses_a_place_for_ever_and_that_of_its_successo
 @in_time
 async def test_what_a_model_uses_by_itself_loses_no_place_there():
     with silent() as port:
-        model = ChatModel(f"https://127.0.0.1:{port}/v1", "m", streams_max=1, timeouts=Timeouts(connect_s=0.1))
+        model = HttpModel("m", base_url=f"https://127.0.0.1:{port}/v1", streams_max=1, timeouts=Timeouts(connect_s=0.1))
 
         for _ in range(20):
             await cancelled_together(lambda: model.answer(watched().run), 10)
@@ -101,7 +101,7 @@ async def test_what_a_model_uses_by_itself_loses_no_place_there():
 async def test_a_client_of_the_host_is_used_and_left_open(library):
     with serving(Answer(HI), Answer(HI)) as server:
         async with LIBRARIES[library].AsyncClient(trust_env=False) as client:
-            model = ChatModel(server.url, "m", client=client)
+            model = HttpModel("m", base_url=server.url, client=client)
             for _ in range(2):
                 assert isinstance(await model.answer(watched().run), ModelReplied)
             assert not client.is_closed
@@ -122,7 +122,7 @@ async def test_a_client_of_the_host_is_used_and_left_open(library):
 async def test_both_libraries_fail_alike(library, answer, code, shown):
     with serving(answer) as server:
         async with LIBRARIES[library].AsyncClient(trust_env=False) as client:
-            model = ChatModel(server.url, "m", client=client, timeouts=Timeouts(idle_s=0.2))
+            model = HttpModel("m", base_url=server.url, client=client, timeouts=Timeouts(idle_s=0.2))
             event = await model.answer(watched().run)
     assert isinstance(event, ModelFailed)
     assert (event.code, event.kind, event.output_shown) == (code, ModelFailure.RETRYABLE, shown)
@@ -132,7 +132,9 @@ async def test_both_libraries_fail_alike(library, answer, code, shown):
 @in_time
 async def test_both_libraries_tell_of_a_server_that_is_not_there(library):
     async with LIBRARIES[library].AsyncClient(trust_env=False) as client:
-        event = await ChatModel(f"http://127.0.0.1:{refusing_port()}/v1", "m", client=client).answer(watched().run)
+        event = await HttpModel("m", base_url=f"http://127.0.0.1:{refusing_port()}/v1", client=client).answer(
+            watched().run
+        )
     assert event.code == "connection"
 
 
@@ -186,7 +188,7 @@ async def test_whoever_waits_for_a_place_and_is_cancelled_leaves_no_trace():
 @in_time
 async def test_waiting_for_a_place_is_no_silence_of_the_server():
     with serving(Answer(HI), Answer(HI)) as server:
-        model = ChatModel(server.url, "m", streams_max=1, timeouts=Timeouts(idle_s=0.3, progress_s=0.3))
+        model = HttpModel("m", base_url=server.url, streams_max=1, timeouts=Timeouts(idle_s=0.3, progress_s=0.3))
         found = []
 
         async def ask() -> None:
@@ -215,7 +217,7 @@ def test_places_serve_one_event_loop_after_the_other():
 @pytest.mark.parametrize("most", [0, -1])
 def test_no_place_at_all_is_refused(most):
     with pytest.raises(ValueError, match=f"streams_max is {most}"):
-        ChatModel("http://model/v1", "m", streams_max=most)
+        HttpModel("m", base_url="http://model/v1", streams_max=most)
 
 
 @pytest.mark.parametrize(

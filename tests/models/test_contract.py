@@ -10,7 +10,7 @@ import pytest
 
 from agentcore.events import ModelFailed, ModelFailure, ModelReplied, ModelStopped, ModelStreamOpened
 from agentcore.messages import FinishReason, ReasoningPart, TextPart, ToolCallPart, Usage
-from interpreters.models import ChatModel
+from interpreters.models import HttpModel
 from interpreters.scripted import Ask, Break, ModelReply, Say, ScriptedModel, Stall
 from interpreters.support.ports_model import Model, ReasoningDelta, TextDelta
 from tests.models.byteserver import HANG, RESET, Answer, chunk, events, serving
@@ -57,7 +57,7 @@ def scripted(*replies: ModelReply) -> Iterator[Model]:
 @contextmanager
 def real(*replies: ModelReply) -> Iterator[Model]:
     with serving(*(over_http(reply) for reply in replies)) as server:
-        yield ChatModel(server.url, "m")
+        yield HttpModel("m", base_url=server.url)
 
 
 @pytest.fixture(params=[scripted, real])

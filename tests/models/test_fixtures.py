@@ -9,7 +9,7 @@ import pytest
 
 from agentcore.events import ModelFailure, ModelReplied
 from agentcore.messages import FinishReason
-from interpreters.models import ChatModel, Failure, Timeouts
+from interpreters.models import Failure, HttpModel, Timeouts
 from interpreters.support.ports_model import ReasoningDelta, TextDelta
 from tests.models import wire
 from tests.models.byteserver import Answer, Pause, serving
@@ -53,7 +53,7 @@ async def test_a_recorded_answer_comes_through_a_connection_as_stated(name):
     expect = fixture["expect"]
     with serving(Answer(steps(fixture), fixture["status"], fixture["headers"])) as server:
         seen = watched()
-        event = await ChatModel(server.url, "m", timeouts=HASTY).answer(seen.run)
+        event = await HttpModel("m", base_url=server.url, timeouts=HASTY).answer(seen.run)
     if isinstance(event, ModelReplied):
         wire.check_reply(expect, event.parts, event.finish, event.usage)
     else:

@@ -15,7 +15,7 @@ from typing import Any
 from agentcore.messages import ToolMessage, canonical_json
 from agentcore.projections import RequestView
 from interpreters.cli.exits import Problem
-from interpreters.models import ChatModel
+from interpreters.models import HttpModel
 from interpreters.support import osio
 
 NAME = "smollm2-135m-instruct"
@@ -105,7 +105,7 @@ def weights() -> Path:
     return files[0]
 
 
-def start() -> ChatModel:
+def start() -> HttpModel:
     """Start the server in this process and return a model that asks it; it ends with the process."""
     llama = importlib.import_module("xllamacpp")
     parameters = llama.CommonParams()
@@ -121,11 +121,11 @@ def start() -> ChatModel:
     return _Kept(server, f"{server.listening_address}/v1")
 
 
-class _Kept(ChatModel):
+class _Kept(HttpModel):
     """A model that holds on to the server it asks."""
 
     def __init__(self, server: Any, address: str) -> None:
-        super().__init__(address, NAME)
+        super().__init__(NAME, base_url=address)
         self._server = server
 
 

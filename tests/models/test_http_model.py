@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+
 import anyio
 import anyio.lowlevel
+import attrs
 import httpx
 import pytest
 
@@ -11,9 +14,9 @@ from agentcore.events import ModelFailed, ModelFailure, ModelReplied, ModelStopp
 from agentcore.messages import MediaPart, TextPart, Usage
 from agentcore.policy import ModelSettings
 from agentcore.projections import RequestView
-from interpreters.models import ChatModel, Prices, Timeouts
+from interpreters.models import PROFILES, ChatFolder, Dialect, HttpModel, Prices, Timeouts
 from interpreters.support.ports_model import HookRan, TextDelta
-from tests.models.byteserver import HANG, RESET, Answer, Pause, chunk, events, refusing_port, serving
+from tests.models.byteserver import HANG, RESET, Answer, chunk, events, refusing_port, serving
 from tests.models.runs import NOW, user, view_of, watched
 
 pytestmark = pytest.mark.anyio
@@ -23,14 +26,16 @@ HI = events(chunk({"content": "hi"}), chunk({}, "stop"), chunk(usage={"prompt_to
 OK = Answer(HI)
 
 
-async def ask(model: ChatModel, view: RequestView | None = None, **fields):
+async def ask(model: HttpModel, view: RequestView | None = None, **fields):
     """One answer of a model."""
     return await model.answer(watched(view, **fields).run)
 
 
 async def test_a_request_carries_model_history_and_key():
     with serving(OK) as server:
-        event = await ask(ChatModel(server.url + "/", "m", api_key=f" {KEY}\n", headers={"X-Team": "blue-team"}))
+        event = await ask(
+            HttpModel("m", base_url=server.url + "/", api_key=f" {KEY}\n", headers={"X-Team": "blue-team"})
+        )
     sent = server.received[0]
     assert isinstance(event, ModelReplied)
     assert sent.path == "/v1/chat/completions"
@@ -43,7 +48,7 @@ async def test_a_request_carries_model_history_and_key():
 
 async def test_without_a_key_none_is_sent():
     with serving(OK) as server:
-        await ask(ChatModel(server.url, "m"))
+        await ask(HttpModel("m", base_url=server.url))
     assert "authorization" not in server.received[0].headers
 
 
@@ -51,14 +56,14 @@ async def test_without_a_key_none_is_sent():
 async def test_the_settings_of_a_request_go_before_those_of_the_model():
     view = view_of(user("x"), settings=ModelSettings("other", '{"temperature":0}'))
     with serving(OK) as server:
-        event = await ask(ChatModel(server.url, "m"), view)
+        event = await ask(HttpModel("m", base_url=server.url), view)
     assert (server.received[0].body["model"], server.received[0].body["temperature"]) == ("other", 0)
     assert '"asked":"other"' in event.metadata
 
 
 async def test_a_reply_names_its_request_and_says_what_it_consumed():
     with serving(OK) as server:
-        event = await ask(ChatModel(server.url, "asked"), attempt=3)
+        event = await ask(HttpModel("asked", base_url=server.url), attempt=3)
     assert event == ModelReplied(
         at=NOW,
         request_id="1.1",
@@ -79,7 +84,7 @@ async def test_prices_give_the_cost_where_the_provider_does_not():
     paid = events(chunk({"content": "hi"}, "stop", usage={**used, "cost": 0.5}))
     unknown = events(chunk({"content": "hi"}, "stop"))
     with serving(Answer(told), Answer(paid), Answer(unknown)) as server:
-        model = ChatModel(server.url, "m", prices=prices)
+        model = HttpModel("m", base_url=server.url, prices=prices)
         costs = [(await ask(model)).usage.cost_micros for _ in range(3)]
     assert costs == [6 * 2 + 4 * 0.5 + 2 * 8, 500_000, None]
 
@@ -94,7 +99,7 @@ async def test_the_first_byte_is_told_before_anything_is_shown():
         seen = watched()
         order = []
         run = watched(emit=lambda _: order.append("opened"), show=lambda _: order.append("shown")).run
-        await ChatModel(server.url, "m").answer(run)
+        await HttpModel("m", base_url=server.url).answer(run)
     assert order == ["opened", "shown"]
     assert seen.emitted == []
 
@@ -102,7 +107,7 @@ async def test_the_first_byte_is_told_before_anything_is_shown():
 async def test_an_injected_client_is_used_and_left_open():
     with serving(OK, OK) as server:
         async with httpx.AsyncClient(trust_env=False) as client:
-            model = ChatModel(server.url, "m", client=client)
+            model = HttpModel("m", base_url=server.url, client=client)
             assert isinstance(await ask(model), ModelReplied)
             assert isinstance(await ask(model), ModelReplied)
             assert not client.is_closed
@@ -112,44 +117,8 @@ async def test_an_injected_client_is_used_and_left_open():
 @pytest.mark.parametrize("answer", [Answer((), 503), Answer((), 429), Answer((RESET,)), Answer(())])
 async def test_nothing_is_tried_twice(answer):
     with serving(answer, OK) as server:
-        event = await ask(ChatModel(server.url, "m"))
+        event = await ask(HttpModel("m", base_url=server.url))
     assert (event.kind, len(server.received)) == (ModelFailure.RETRYABLE, 1)
-
-
-# --- waiting
-
-
-async def test_silence_before_the_first_byte_is_an_idle_timeout():
-    with serving(Answer((HANG,))) as server:
-        event = await ask(ChatModel(server.url, "m", timeouts=Timeouts(idle_s=0.2)))
-    assert (event.code, event.kind, event.output_shown) == ("idle-timeout", ModelFailure.RETRYABLE, False)
-
-
-async def test_silence_in_mid_stream_is_an_idle_timeout():
-    with serving(Answer((HI[0], HANG))) as server:
-        event = await ask(ChatModel(server.url, "m", timeouts=Timeouts(idle_s=0.2)))
-    assert (event.code, event.output_shown) == ("idle-timeout", True)
-
-
-async def test_a_slow_answer_that_goes_on_is_no_timeout():
-    steps = tuple(step for piece in HI for step in (Pause(0.15), piece))
-    with serving(Answer(steps)) as server:
-        event = await ask(ChatModel(server.url, "m", timeouts=Timeouts(idle_s=0.4, progress_s=0.4)))
-    assert isinstance(event, ModelReplied)
-
-
-@pytest.mark.parametrize("noise", [b": keep-alive\n\n", *events(chunk({"content": ""}), done=False)])
-async def test_bytes_that_say_nothing_do_not_keep_an_answer_alive(noise):
-    steps = (HI[0], *(step for _ in range(100) for step in (Pause(0.05), noise)))
-    with serving(Answer(steps)) as server, anyio.fail_after(3):
-        event = await ask(ChatModel(server.url, "m", timeouts=Timeouts(idle_s=3, progress_s=0.3)))
-    assert event.code == "idle-timeout"
-
-
-async def test_a_server_that_keeps_the_connection_open_behind_its_terminator_costs_no_time():
-    with serving(Answer((*HI, HANG))) as server, anyio.fail_after(3):
-        event = await ask(ChatModel(server.url, "m"))
-    assert event.usage == Usage(10, 2)
 
 
 # --- being stopped
@@ -165,7 +134,7 @@ async def test_a_request_that_is_told_to_stop_gives_what_it_has():
             stop.set()
 
     with serving(Answer(told)) as server, anyio.fail_after(3):
-        event = await ask(ChatModel(server.url, "m"), stop=stop, show=show)
+        event = await ask(HttpModel("m", base_url=server.url), stop=stop, show=show)
     assert event == ModelStopped(
         at=NOW, request_id="1.1", epoch=0, attempt=1, parts=(TextPart("hi the"),), usage=Usage(7)
     )
@@ -176,7 +145,7 @@ async def test_a_request_that_is_stopped_before_it_began_stops_too():
     stop = anyio.Event()
     stop.set()
     with serving(Answer((HANG,))) as server, anyio.fail_after(3):
-        event = await ask(ChatModel(server.url, "m"), stop=stop)
+        event = await ask(HttpModel("m", base_url=server.url), stop=stop)
     assert event == ModelStopped(at=NOW, request_id="1.1", epoch=0, attempt=1)
 
 
@@ -185,14 +154,14 @@ async def test_a_stop_that_comes_after_the_end_was_stated_loses_nothing():
     told = events(chunk({"content": "hi"}, "stop"), done=False)
 
     with serving(Answer((*told, HANG))) as server, anyio.fail_after(3):
-        event = await ask(ChatModel(server.url, "m"), stop=stop, show=lambda _: stop.set())
+        event = await ask(HttpModel("m", base_url=server.url), stop=stop, show=lambda _: stop.set())
     assert isinstance(event, ModelReplied)
 
 
 async def test_a_cancelled_task_lets_go_of_the_connection():
     with serving(Answer((HI[0], HANG))) as server, anyio.fail_after(3):
         with anyio.CancelScope() as scope:
-            await ask(ChatModel(server.url, "m"), show=lambda _: scope.cancel())
+            await ask(HttpModel("m", base_url=server.url), show=lambda _: scope.cancel())
             raise AssertionError("it went on")
     assert scope.cancelled_caught
 
@@ -216,7 +185,7 @@ async def test_a_cancelled_task_lets_go_of_the_connection():
 @pytest.mark.req("R-082")
 async def test_whatever_a_server_does_is_an_event(answer, code, kind):
     with serving(answer) as server:
-        event = await ask(ChatModel(server.url, "m", timeouts=Timeouts(idle_s=0.3)))
+        event = await ask(HttpModel("m", base_url=server.url, timeouts=Timeouts(idle_s=0.3)))
     assert isinstance(event, ModelFailed)
     assert (event.code, event.kind) == (code, kind)
     assert event.message.startswith(f"{server.url}/chat/completions: ")
@@ -225,7 +194,7 @@ async def test_whatever_a_server_does_is_an_event(answer, code, kind):
 @pytest.mark.req("R-082", "D-14")
 async def test_a_server_that_is_not_there_is_named_and_may_be_tried_again():
     url = f"http://127.0.0.1:{refusing_port()}/v1"
-    event = await ask(ChatModel(url, "m"))
+    event = await ask(HttpModel("m", base_url=url))
     assert (event.code, event.kind) == ("connection", ModelFailure.RETRYABLE)
     assert url in event.message
     assert "is it running" in event.message
@@ -236,7 +205,7 @@ async def test_a_server_that_does_not_accept_in_time_is_a_connect_timeout():
         raise httpx.ConnectTimeout("", request=request)
 
     async with httpx.AsyncClient(transport=httpx.MockTransport(refuse)) as client:
-        event = await ask(ChatModel("http://model/v1", "m", client=client))
+        event = await ask(HttpModel("m", base_url="http://model/v1", client=client))
     assert (event.code, event.kind) == ("connect-timeout", ModelFailure.RETRYABLE)
 
 
@@ -259,21 +228,21 @@ async def test_whatever_the_library_raises_is_an_event_without_the_key(error, co
         raise error
 
     async with httpx.AsyncClient(transport=httpx.MockTransport(fail)) as client:
-        event = await ask(ChatModel("http://model/v1", "m", api_key=KEY, client=client))
+        event = await ask(HttpModel("m", base_url="http://model/v1", api_key=KEY, client=client))
     assert event.code == code
     assert KEY not in event.message
 
 
 async def test_a_missing_key_is_named_where_the_server_wants_one():
     with serving(Answer((b'{"error":{"message":"who are you?"}}',), 401)) as server:
-        event = await ask(ChatModel(server.url, "m"))
+        event = await ask(HttpModel("m", base_url=server.url))
     assert event.message == f"{server.url}/chat/completions: 401: who are you?; no API key was given"
 
 
 async def test_the_key_appears_nowhere():
     told = f'{{"error":{{"message":"Incorrect API key provided: {KEY}, team blue-team"}}}}'.encode()
     with serving(Answer((told,), 401)) as server:
-        model = ChatModel(server.url, "m", api_key=KEY, headers={"x-team": "blue-team"})
+        model = HttpModel("m", base_url=server.url, api_key=KEY, headers={"x-team": "blue-team"})
         event = await ask(model)
     assert "[redacted]" in event.message
     for text in (repr(event), repr(model), str(model)):
@@ -282,7 +251,7 @@ async def test_the_key_appears_nowhere():
 
 
 async def test_a_password_inside_the_address_appears_nowhere():
-    model = ChatModel(f"http://me:hidden-word@127.0.0.1:{refusing_port()}/v1?key=hidden-too", "m")
+    model = HttpModel("m", base_url=f"http://me:hidden-word@127.0.0.1:{refusing_port()}/v1?key=hidden-too")
     event = await ask(model)
     assert "hidden" not in repr(event) + repr(model)
 
@@ -290,7 +259,7 @@ async def test_a_password_inside_the_address_appears_nowhere():
 @pytest.mark.parametrize("key", ["sk-\nx-injected: 1", "schlüssel-lang"])
 async def test_a_key_that_no_header_can_hold_is_refused_without_being_told(key):
     with serving(OK) as server:
-        event = await ask(ChatModel(server.url, "m", api_key=key))
+        event = await ask(HttpModel("m", base_url=server.url, api_key=key))
     assert (event.code, event.kind, server.received) == ("auth", ModelFailure.FATAL, [])
     assert key not in event.message
 
@@ -298,7 +267,7 @@ async def test_a_key_that_no_header_can_hold_is_refused_without_being_told(key):
 @pytest.mark.parametrize("url", ["", "not an address", "ftp://x/v1", "http://", "http://a:b:c/", "/v1"])
 async def test_an_address_that_is_none_is_refused_at_once(url):
     with pytest.raises(ValueError, match="base_url"):
-        ChatModel(url, "m")
+        HttpModel("m", base_url=url)
 
 
 @pytest.mark.parametrize(
@@ -310,12 +279,12 @@ async def test_an_address_that_is_none_is_refused_at_once(url):
     ],
 )
 async def test_the_path_is_added_where_it_is_missing(base, url):
-    assert repr(ChatModel(base, "m")) == f"ChatModel('{url}', 'm')"
+    assert repr(HttpModel("m", base_url=base)) == f"HttpModel('m', base_url='{url}', dialect='chat')"
 
 
 async def test_options_that_are_no_object_fail_the_request():
     view = view_of(user("x"), settings=ModelSettings("", "[]"))
-    event = await ask(ChatModel("http://127.0.0.1:1/v1", "m"), view)
+    event = await ask(HttpModel("m", base_url="http://127.0.0.1:1/v1"), view)
     assert (event.code, event.kind) == ("invalid-request", ModelFailure.FATAL)
 
 
@@ -329,7 +298,7 @@ async def test_a_view_that_breaks_fails_the_request():
 
         instructions = summary = ""
 
-    event = await ask(ChatModel("http://127.0.0.1:1/v1", "m"), Broken())
+    event = await ask(HttpModel("m", base_url="http://127.0.0.1:1/v1"), Broken())
     assert (event.code, event.kind) == ("defect", ModelFailure.FATAL)
 
 
@@ -340,13 +309,13 @@ async def test_a_view_that_breaks_fails_the_request():
 @pytest.mark.req("R-145", "R-148")
 async def test_a_request_that_is_too_large_is_made_smaller_where_it_is_large(parts, kind):
     with serving(Answer((b"too large",), 413)) as server:
-        event = await ask(ChatModel(server.url, "m"), view_of(user(*parts)))
+        event = await ask(HttpModel("m", base_url=server.url), view_of(user(*parts)))
     assert event.kind is kind
 
 
 async def test_lone_surrogates_in_a_history_do_not_stop_a_request():
     with serving(OK) as server:
-        event = await ask(ChatModel(server.url, "m"), view_of(user("a\ud800b")))
+        event = await ask(HttpModel("m", base_url=server.url), view_of(user("a\ud800b")))
     assert isinstance(event, ModelReplied)
     assert server.received[0].body["messages"][0]["content"] == "a\ufffdb"
 
@@ -370,7 +339,7 @@ async def test_credentials_are_refreshed_for_each_attempt_and_traced_without_the
 
     told = b'{"error":{"message":"fresh-token-2 is wrong"}}'
     with serving(OK, Answer((told,), 401)) as server:
-        model = ChatModel(server.url, "m", api_key=KEY)
+        model = HttpModel("m", base_url=server.url, api_key=KEY)
         seen = watched(refresh=fresh if plain else fresh_later)
         await model.answer(seen.run)
         event = await model.answer(seen.run)
@@ -392,7 +361,7 @@ async def test_the_host_has_the_last_word_on_what_is_sent(plain):
 
     with serving(OK) as server:
         seen = watched(convert=convert if plain else convert_later)
-        await ChatModel(server.url, "m").answer(seen.run)
+        await HttpModel("m", base_url=server.url).answer(seen.run)
     assert server.received[0].body["seed"] == 1
     assert seen.traced == [HookRan("convert-to-wire", "1.1", 0, "messages, seed")]
 
@@ -406,21 +375,21 @@ def broken(*_):
 async def test_a_hook_that_fails_fails_the_request_and_says_so(hook):
     with serving(OK) as server:
         seen = watched(**hook)
-        event = await ChatModel(server.url, "m").answer(seen.run)
+        event = await HttpModel("m", base_url=server.url).answer(seen.run)
     assert (event.code, event.kind, server.received) == ("hook-failed", ModelFailure.FATAL, [])
     assert [ran.changed for ran in seen.traced] == ["failed"]
 
 
 @pytest.mark.parametrize("body", [{"messages": object()}, {"x": float("nan")}])
 async def test_a_body_that_is_no_json_fails_the_request(body):
-    event = await ask(ChatModel("http://127.0.0.1:1/v1", "m"), convert=lambda *_: body)
+    event = await ask(HttpModel("m", base_url="http://127.0.0.1:1/v1"), convert=lambda *_: body)
     assert (event.code, event.kind) == ("invalid-request", ModelFailure.FATAL)
 
 
 async def test_a_hook_that_changes_nothing_is_traced_so():
     with serving(OK) as server:
         seen = watched(convert=lambda _, body: body, refresh=dict)
-        await ChatModel(server.url, "m").answer(seen.run)
+        await HttpModel("m", base_url=server.url).answer(seen.run)
     assert [(ran.hook, ran.changed) for ran in seen.traced] == [
         ("refresh-credentials", "nothing"),
         ("convert-to-wire", "nothing"),
@@ -431,7 +400,7 @@ async def test_several_requests_at_once_do_not_meet():
     answers = [Answer(events(chunk({"content": "hi"}, "stop"))) for _ in range(5)]
     found = []
     with serving(*answers) as server:
-        model = ChatModel(server.url, "m")
+        model = HttpModel("m", base_url=server.url)
 
         async def one(attempt: int) -> None:
             found.append((await ask(model, attempt=attempt)).attempt)
@@ -440,3 +409,71 @@ async def test_several_requests_at_once_do_not_meet():
             for attempt in range(5):
                 tasks.start_soon(one, attempt)
     assert sorted(found) == [0, 1, 2, 3, 4]
+
+
+# --- dialects, profiles, credentials of its own
+
+
+class Echo(ChatFolder):
+    """The chat dialect under another name."""
+
+
+ODD = Dialect("odd", "/odd", lambda view, model, profile: {"of": profile.name, "to": model}, Echo, {"odd-version": "3"})
+
+
+async def test_a_dialect_of_the_host_is_spoken():
+    with serving(OK) as server:
+        event = await ask(HttpModel("m", base_url=server.url, dialect=ODD, profile=PROFILES["mistral"]))
+    sent = server.received[0]
+    assert (sent.path, sent.headers["odd-version"], sent.body) == ("/v1/odd", "3", {"of": "mistral", "to": "m"})
+    assert json.loads(event.metadata)["dialect"] == "odd"
+
+
+def test_a_dialect_that_nobody_knows_is_refused_with_those_that_are_known():
+    with pytest.raises(ValueError, match="dialect is 'morse': expected chat"):
+        HttpModel("m", base_url="http://h/v1", dialect="morse")
+
+
+async def test_a_profile_says_where_how_and_under_which_header():
+    profile = attrs.evolve(PROFILES["azure"], base_url="https://h.example/openai/v1")
+    assert "https://h.example/openai/v1/chat/completions" in repr(HttpModel("m", profile=profile))
+    with serving(OK) as server:
+        await ask(HttpModel("m", base_url=server.url, profile=profile, api_key=KEY))
+    assert server.received[0].headers["api-key"] == KEY
+    assert "authorization" not in server.received[0].headers
+
+
+@pytest.mark.req("R-018", "R-080")
+@pytest.mark.parametrize("plain", [True, False])
+async def test_a_model_may_fetch_its_own_credentials_for_each_attempt(plain):
+    given = iter(["first-secret-token", "second-secret-token"])
+
+    def fetch():
+        return {"Authorization": f"Bearer {next(given)}"}
+
+    async def fetch_later():
+        await anyio.lowlevel.checkpoint()
+        return fetch()
+
+    told = b'{"error":{"message":"second-secret-token is wrong"}}'
+    with serving(OK, Answer((told,), 401)) as server:
+        model = HttpModel("m", base_url=server.url, api_key=KEY, credentials=fetch if plain else fetch_later)
+        await ask(model)
+        event = await ask(model)
+    sent = [one.headers["authorization"] for one in server.received]
+    assert sent == ["Bearer first-secret-token", "Bearer second-secret-token"]
+    assert "second-secret-token" not in event.message
+    assert "no API key" not in event.message
+
+
+async def test_the_hook_of_a_session_goes_before_that_of_its_model():
+    with serving(OK) as server:
+        model = HttpModel("m", base_url=server.url, credentials=lambda: {"x-a": "model", "x-b": "model"})
+        await ask(model, refresh=lambda: {"X-A": "session"})
+    assert (server.received[0].headers["x-a"], server.received[0].headers["x-b"]) == ("session", "model")
+
+
+async def test_credentials_that_cannot_be_fetched_fail_the_request():
+    with serving(OK) as server:
+        event = await ask(HttpModel("m", base_url=server.url, credentials=broken))
+    assert (event.code, event.kind, server.received) == ("hook-failed", ModelFailure.FATAL, [])
