@@ -16,15 +16,15 @@ from interpreters.support.cleaning import visible_line
 _UNTOLD = "not told"
 
 
-def usage_text(state: State, spent: Sequence[Spent] = ()) -> str:
+def usage_text(state: State, spent: Sequence[Spent] | None = None) -> str:
     """Return tokens of five kinds and the cost, for the turn and for the session (R-235).
 
     With what each attempt consumed it is said where a sum is not all of it.
     """
-    view, turn, session = usage_of(state), _of_turn(state, spent), cost_of(spent)
+    view, turn, session = usage_of(state), _of_turn(state, spent or ()), cost_of(spent or ())
     rows = [("", f"turn {view.turn_number}", "session")]
     rows += [(line.kind, _count(line.turn), _count(line.session)) for line in view.lines]
-    costs = (turn.text, session.text) if spent else (cost_text(view.turn), cost_text(view.session))
+    costs = (turn.text, session.text) if spent is not None else (cost_text(view.turn), cost_text(view.session))
     rows.append(("cost", *costs))
     return "\n".join([*_table(rows), *_notes(session)])
 
