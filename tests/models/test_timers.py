@@ -14,10 +14,6 @@ from tests.models.runs import watched
 pytestmark = pytest.mark.anyio
 
 HI = events(chunk({"content": "hi"}), chunk({}, "stop"), chunk(usage={"prompt_tokens": 10, "completion_tokens": 2}))
-    chunk({"content": "hi"}),
-    chunk({"content": " you"}),
-    chunk({}, "stop", usage={"prompt_tokens": 10, "completion_tokens": 2}),
-)
 
 
 async def ask(model: HttpModel):
