@@ -15,7 +15,7 @@ from typing import Any
 from agentcore.messages import MediaPart, OpaquePart, Usage
 from interpreters.models.assembly import Assembly, OpenAudio, Reply, kept
 from interpreters.models.calls import CallFolder, Piece, read_piece
-from interpreters.models.failures import Failure, WireFault, classify
+from interpreters.models.failures import Failure, WireFault, told_fault
 from interpreters.models.faults import FINISH_FAULTS, Fault
 from interpreters.models.reading import TERMINATOR, event_value, finish_of, list_of, malformed, text_of
 from interpreters.models.usage import chat_usage, later, timings_usage
@@ -84,7 +84,7 @@ class ChatFolder:
 
     def _fold(self, value: Mapping[str, Any]) -> list[ModelDelta]:
         if _is_error(value):
-            raise WireFault(classify(value))
+            raise told_fault(value)
         self._id = self._id or text_of(value.get("id"))
         self._model = text_of(value.get("model")) or self._model
         grok = value.get("x_groq")
@@ -103,7 +103,7 @@ class ChatFolder:
 
     def _fold_choice(self, choice: Mapping[str, Any]) -> list[ModelDelta]:
         if choice.get("error"):
-            raise WireFault(classify(choice["error"]))
+            raise told_fault(choice["error"])
         self._take_usage(choice.get("usage"))
         shown: list[ModelDelta] = []
         if isinstance(delta := choice.get("delta"), dict):

@@ -12,7 +12,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import attrs
@@ -32,6 +32,7 @@ from agentcore.policy import ToolContract
 from agentcore.projections import RequestView
 from interpreters.models.profiles import DEFAULT, Profile
 from interpreters.models.writing import (
+    AUDIO_FORMATS,
     SUMMARY_HEAD,
     Json,
     Options,
@@ -53,7 +54,6 @@ DIALECT = "chat"
 BRIDGE = "Understood."
 """What the assistant says between a result and the user where a provider wants that."""
 
-_AUDIO_FORMATS: Mapping[str, str] = {"audio/wav": "wav", "audio/x-wav": "wav", "audio/mpeg": "mp3", "audio/mp3": "mp3"}
 _NAMED_FIELDS = ("reasoning_content", "reasoning")
 
 
@@ -162,7 +162,7 @@ def _content(part: UserPart) -> Json:
         return {"type": "video_url", "video_url": {"url": address or inline(part)}}
     if address:
         return {"type": "text", "text": f"[{part.media_type} {part.name}: {address}]"}
-    if form := _AUDIO_FORMATS.get(part.media_type):
+    if form := AUDIO_FORMATS.get(part.media_type):
         return {"type": "input_audio", "input_audio": {"data": part.data, "format": form}}
     return {"type": "file", "file": {"filename": part.name or "file", "file_data": inline(part)}}
 

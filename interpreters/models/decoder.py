@@ -23,6 +23,7 @@ from interpreters.models.failures import Failure, WireFault, classify
 from interpreters.models.faults import Fault
 from interpreters.models.inflate import Inflater
 from interpreters.models.sse import EVENT_BYTES_MAX, EventTooLarge, ServerEvent, SseDecoder
+from interpreters.models.verbatim import read_with_doubles
 from interpreters.support.ports_model import ModelDelta
 
 ANSWER_BYTES_MAX = 128 * 1024 * 1024
@@ -52,6 +53,7 @@ class AnswerDecoder:
         headers: Mapping[str, str] | None = None,
         *,
         now_ms: int = 0,
+        codes: Mapping[str, Fault] | None = None,
         event_bytes_max: int = EVENT_BYTES_MAX,
         answer_bytes_max: int = ANSWER_BYTES_MAX,
     ) -> None:
@@ -61,6 +63,7 @@ class AnswerDecoder:
         self._status = status
         self._headers = headers or {}
         self._now_ms = now_ms
+        self._codes = codes or {}
         self._inflater = Inflater(self._headers.get("content-encoding", ""))
         self._sse = SseDecoder(event_bytes_max)
         self._answer_bytes_max = answer_bytes_max
@@ -107,7 +110,7 @@ class AnswerDecoder:
             return ()
         if not self.ok:
             told = _readable(b"".join(self._kept))
-            return self._fail(classify(told, self._status, self._headers, self._now_ms))
+            return self._fail(self._classify(told))
         match self._form:
             case "events":
                 return self._guard(lambda: self._fold(self._sse.close()))
@@ -153,7 +156,7 @@ class AnswerDecoder:
             except WireFault as fault:
                 # An event that the end of the stream cut in two says nothing; whether all was told was said before.
                 if not event.cut or fault.failure.fault is not Fault.MALFORMED_STREAM:
-                    self.failure = fault.failure
+                    self.failure = self._failure_of(fault)
                 break
             except RecursionError:
                 # The parser bears more depth than what works on its values.
@@ -165,7 +168,7 @@ class AnswerDecoder:
     def _fold_body(self) -> Sequence[ModelDelta]:
         text = b"".join(self._kept).decode("utf-8-sig", "replace")
         try:
-            value = json.loads(text)
+            value = read_with_doubles(text)
         except json.JSONDecodeError as error:
             if error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string"):
                 return self._fail(Failure(Fault.TRUNCATED_STREAM, "the answer ended in the middle of its JSON"))
@@ -179,13 +182,20 @@ class AnswerDecoder:
         try:
             shown = work()
         except WireFault as fault:
-            return self._fail(fault.failure)
+            return self._fail(self._failure_of(fault))
         except EventTooLarge as error:
             return self._fail(Failure(Fault.TOO_LARGE, str(error)))
         except RecursionError:
             return self._fail(Failure(Fault.PROTOCOL, _TOO_DEEP))
         self.shown = self.shown or bool(shown)
         return shown
+
+    def _failure_of(self, fault: WireFault) -> Failure:
+        """Return what went wrong; only here header fields and the provider's own codes are known."""
+        return fault.failure if fault.told is None else self._classify(fault.told)
+
+    def _classify(self, told: Any) -> Failure:
+        return classify(told, self._status, self._headers, self._now_ms, self._codes)
 
     def _fail(self, failure: Failure) -> Sequence[ModelDelta]:
         self.failure = failure

@@ -31,9 +31,11 @@ from interpreters.models.faults import (
     LABELS,
     NEVER,
     PHRASES,
+    RULES,
     STATUSES,
     TOO_LARGE_STATUS,
     Fault,
+    WireRule,
 )
 from interpreters.support.bounded import bounded
 
@@ -65,6 +67,11 @@ class Failure:
     """The server's word on retrying, if it gave one."""
 
     @property
+    def rule(self) -> WireRule:
+        """Which rule of the wire was broken."""
+        return RULES[self.fault]
+
+    @property
     def kind(self) -> ModelFailure:
         """What may be done about it."""
         kind = KINDS[self.fault]
@@ -78,9 +85,16 @@ class Failure:
 class WireFault(Exception):
     """Raised inside a decoder where what was read tells of a fault; never leaves it."""
 
-    def __init__(self, failure: Failure) -> None:
+    def __init__(self, failure: Failure, told: Any = None) -> None:
         super().__init__(failure.message)
         self.failure = failure
+        self.told = told
+        """The provider's error, if it is one: who knows more (header fields, codes) may classify it anew."""
+
+
+def told_fault(told: Any) -> WireFault:
+    """Make the fault that a provider's error object, or text, tells of."""
+    return WireFault(classify(told), told)
 
 
 @attrs.define
@@ -119,21 +133,25 @@ class _Told:
         if isinstance(label, bool) or not isinstance(label, str | int):
             return
         text = str(label)
+        self.labels.append(text.lower())
         if re.fullmatch(r"[1-5]\d\d", text):
             self.status = self.status or int(text)
-        elif isinstance(label, str):
-            self.labels.append(text.lower())
+        elif " " in text:
             # What stands in ``error`` may be a label or the message itself.
-            if " " in text:
-                self.words.append(text)
+            self.words.append(text)
 
 
 def classify(
-    error: Any, status: int | None = None, headers: Mapping[str, str] | None = None, now_ms: int = 0
+    error: Any,
+    status: int | None = None,
+    headers: Mapping[str, str] | None = None,
+    now_ms: int = 0,
+    codes: Mapping[str, Fault] | None = None,
 ) -> Failure:
     """Classify an answer that is no message: its error object or text, its status and its header fields.
 
-    ``headers`` has lower-case names. ``now_ms``, milliseconds since the Unix epoch, turns a date into a wait.
+    ``headers`` has lower-case names. ``now_ms``, milliseconds since the Unix epoch, turns a date into a wait. ``codes``
+    are those of the provider's family (``Profile.codes``) and go before the common ones.
     """
     told = _Told()
     told.read(error)
@@ -141,7 +159,8 @@ def classify(
     words = [clean_text(word.strip()) for word in dict.fromkeys(told.words) if word.strip()]
     waits = _header_wait(headers or {}, now_ms)
     wait = told.retry_after_ms if waits is None else waits
-    fault = _fault(told.labels, " ".join(words).lower(), told_status, waits=wait is not None)
+    own = next((codes[label] for label in told.labels if codes and label in codes), None)
+    fault = own or _fault(told.labels, " ".join(words).lower(), told_status, waits=wait is not None)
     message = "; ".join(words) or ", ".join(told.labels) or "no reason was given"
     should = {"true": True, "false": False}.get((headers or {}).get("x-should-retry", "").strip().lower())
     return Failure(fault, bounded(message, MESSAGE_LENGTH_MAX).text, told_status, wait, should)

@@ -13,6 +13,17 @@ from enum import StrEnum
 from agentcore.events import ModelFailure
 
 
+class WireRule(StrEnum):
+    """What an answer has to keep; a failure names the rule that was broken."""
+
+    FRAMES = "events are cut and capped as the standard says"
+    END = "a stream is an answer only if its end was stated"
+    DATA = "what is told is JSON of the dialect, from the first byte to the last"
+    ERRORS = "an error is one wherever it is told, and ends the answer"
+    TIMERS = "bytes come in time, and so does progress"
+    REQUEST = "what is asked for can be sent"
+
+
 class Fault(StrEnum):
     """What went wrong; the ``code`` of ``ModelFailed``."""
 
@@ -34,6 +45,7 @@ class Fault(StrEnum):
     TRUNCATED_STREAM = "truncated-stream"
     MALFORMED_STREAM = "malformed-stream"
     PROTOCOL = "protocol"
+    CANCELLED = "cancelled"
     HOOK_FAILED = "hook-failed"
     DEFECT = "defect"
 
@@ -57,10 +69,25 @@ KINDS: Mapping[Fault, ModelFailure] = {
     Fault.TRUNCATED_STREAM: ModelFailure.RETRYABLE,
     Fault.MALFORMED_STREAM: ModelFailure.RETRYABLE,
     Fault.PROTOCOL: ModelFailure.FATAL,
+    Fault.CANCELLED: ModelFailure.FATAL,
     Fault.HOOK_FAILED: ModelFailure.FATAL,
     Fault.DEFECT: ModelFailure.FATAL,
 }
 """What may be done about each fault. ``TOO_LARGE`` is an *answer* beyond our cap, which a retry would meet again."""
+
+RULES: Mapping[Fault, WireRule] = {
+    **dict.fromkeys(Fault, WireRule.ERRORS),
+    Fault.TOO_LARGE: WireRule.FRAMES,
+    Fault.CONNECTION: WireRule.END,
+    Fault.TRUNCATED_STREAM: WireRule.END,
+    Fault.MALFORMED_STREAM: WireRule.DATA,
+    Fault.PROTOCOL: WireRule.DATA,
+    Fault.CONNECT_TIMEOUT: WireRule.TIMERS,
+    Fault.IDLE_TIMEOUT: WireRule.TIMERS,
+    Fault.HOOK_FAILED: WireRule.REQUEST,
+    Fault.DEFECT: WireRule.REQUEST,
+}
+"""Which rule each fault breaks."""
 
 NEVER = frozenset({Fault.QUOTA, Fault.AUTH, Fault.PERMISSION, Fault.CONTENT_FILTER, Fault.INVALID_REQUEST})
 """Faults that no header makes retryable (D-14)."""

@@ -49,6 +49,8 @@ class Profile:
     """Which earlier thinking is sent back: all, what came since the user last spoke, or none."""
     parallel_switch: bool = True
     """Whether ``parallel_tool_calls`` is understood; else it is left out."""
+    thinking_models: str = "(?!)"
+    """Pattern of the names of models whose thinking comes as a cipher that has to be asked for, in Responses."""
     forced_choice: str = "required"
     """The tool choice by which some tool has to be used; empty where there is none: then it is left out."""
     cache_hints: bool = False
@@ -112,6 +114,7 @@ _OPENAI = Profile(
     max_tokens_field="max_completion_tokens",
     role="developer",
     id_pattern="[!-~]{1,40}",
+    thinking_models=r"o\d|gpt-[5-9]|codex|computer-use",
 )
 
 _AZURE = attrs.evolve(
@@ -139,9 +142,9 @@ DEFAULT = Profile("compatible", needs_key=False, cache_hints=True)
 
 _ROWS = (
     _OPENAI,
-    attrs.evolve(_OPENAI, name="openai-responses", dialect="responses"),
+    attrs.evolve(_OPENAI, name="openai-responses", dialect="responses", id_pattern="[!-~]{1,64}"),
     _AZURE,
-    attrs.evolve(_AZURE, name="azure-responses", dialect="responses"),
+    attrs.evolve(_AZURE, name="azure-responses", dialect="responses", id_pattern="[!-~]{1,64}"),
     Profile(
         "anthropic",
         dialect="anthropic",

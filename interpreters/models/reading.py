@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
+import orjson
+
 from agentcore.messages import FinishReason
-from interpreters.models.failures import Failure, WireFault, classify
+from interpreters.models.failures import Failure, WireFault, told_fault
 from interpreters.models.faults import Fault
+from interpreters.models.verbatim import read_with_doubles
 
 TERMINATOR = "[DONE]"
 """Data of the event after which nothing comes."""
@@ -22,6 +25,8 @@ _FINISHES: Mapping[FinishReason, str] = {
     FinishReason.CONTENT_FILTER: "content_filter sensitive safety recitation blocklist prohibited_content spii",
     FinishReason.PAUSE: "pause pause_turn compaction",
 }
+
+_CAREFUL = re.compile(r'"(?:arguments|input)"\s*:\s*\{\s*"|[0-9]{19}')
 
 FINISHES: Mapping[str, FinishReason] = {
     label: finish for finish, labels in _FINISHES.items() for label in labels.split()
@@ -40,16 +45,30 @@ def malformed(what: str) -> WireFault:
     return WireFault(Failure(Fault.MALFORMED_STREAM, f"the stream is malformed: {what}"))
 
 
+def read_json(text: str) -> Any:
+    """Parse JSON as fast as can be; ``ValueError`` or ``RecursionError`` for what is none.
+
+    Where it matters it is parsed with care: objects that may be arguments, whose doubled keys must not be lost; numbers
+    that only Python can hold; lone surrogates, NaN and infinities, which are for whoever reads the values to refuse.
+    """
+    if _CAREFUL.search(text):
+        return read_with_doubles(text)
+    try:
+        return orjson.loads(text)
+    except ValueError:
+        return read_with_doubles(text)
+
+
 def event_value(name: str, data: str) -> dict[str, Any]:
     """Return the object that an event holds; ``WireFault`` for one that is malformed, or that tells of a fault."""
     try:
-        value = json.loads(data)
+        value = read_json(data)
     except (ValueError, RecursionError) as error:
         if name == "error":
-            raise WireFault(classify(data)) from error
+            raise told_fault(data) from error
         raise malformed(f"data that is not JSON ({error})") from error
     if name == "error":
-        raise WireFault(classify(value))
+        raise told_fault(value)
     if not isinstance(value, dict):
         raise malformed(f"expected an object, found {type(value).__name__}")
     return value

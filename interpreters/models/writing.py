@@ -34,6 +34,9 @@ from interpreters.models.profiles import ANY_ID
 SUMMARY_HEAD = "Summary of the conversation so far, in place of its earlier messages:"
 """What stands above the summary, which is sent as the first message of the user's side."""
 
+AUDIO_FORMATS: Mapping[str, str] = {"audio/wav": "wav", "audio/x-wav": "wav", "audio/mpeg": "mp3", "audio/mp3": "mp3"}
+"""What providers call the sounds that they take, by media type."""
+
 _NAME = re.compile(r"[^a-zA-Z0-9_-]")
 _NAME_LENGTH_MAX = 64
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)

@@ -38,6 +38,10 @@ KINDS = {
     "idle_timeout": {Fault.IDLE_TIMEOUT},
     "truncated_stream": {Fault.TRUNCATED_STREAM},
     "protocol": {Fault.PROTOCOL, Fault.MALFORMED_STREAM},
+    "connect_timeout": {Fault.CONNECT_TIMEOUT},
+    "too_large": {Fault.TOO_LARGE},
+    "content_filter": {Fault.CONTENT_FILTER},
+    "cancelled": {Fault.CANCELLED},
 }
 """Neutral words for failures, in ours."""
 
@@ -51,6 +55,12 @@ LABELS = {
     FinishReason.UNKNOWN: "unknown",
 }
 
+KEYS = {
+    *("outcome", "text", "tools", "stop", "usage", "reasoning", "refusal", "signature", "redacted"),
+    *("runnable", "degraded", "arg_error", "unique_ids", "synthesized_ids", "kind", "retry", "retry_after"),
+}
+"""What a fixture may expect; each is looked at here."""
+
 USAGE = {
     "in": "input_tokens",
     "out": "output_tokens",
@@ -59,10 +69,21 @@ USAGE = {
 }
 
 
-def names(dialect: str = "chat") -> list[str]:
-    """The ids of all fixtures of a dialect, of chat also that of the one made here because it is large."""
-    stored = [path.stem for path in FIXTURES.glob("*.json") if json.loads(path.read_text())["dialect"] == dialect]
-    return sorted([*stored, "A13"] if dialect == "chat" else stored)
+def names(dialect: str = "") -> list[str]:
+    """The ids of all fixtures, or those of one dialect; with the one that is made here because it is large."""
+    stored = {path.stem: json.loads(path.read_text())["dialect"] for path in FIXTURES.glob("*.json")}
+    stored["A13"] = "chat"
+    return sorted(name for name, told in stored.items() if dialect in ("", told))
+
+
+def captures() -> list[str]:
+    """The names of all recorded streams."""
+    return sorted(path.name for path in FIXTURES.glob("*.sse"))
+
+
+def dialect_of(capture: str) -> str:
+    """The dialect of a recorded stream."""
+    return capture.split("_")[1]
 
 
 def load(name: str) -> dict:
@@ -108,16 +129,15 @@ def cut(data: bytes, size: int) -> list[bytes]:
     return [data[at : at + size] for at in range(0, len(data), size)]
 
 
-def decode(
-    pieces,
-    status: int = 200,
-    headers: dict | None = None,
-    ending: str = "clean",
-    now_ms: int = 0,
-    dialect: str = "chat",
-):
+def decode_fixture(fixture: dict, pieces=None):
+    """Decode a fixture, its body in the given pieces or else whole."""
+    pieces = [body(fixture)] if pieces is None else pieces
+    return decode(pieces, fixture["status"], fixture["headers"], end(fixture), dialect=fixture["dialect"])
+
+
+def decode(pieces, status: int = 200, headers: dict | None = None, ending: str = "clean", *, dialect: str = "chat"):
     """Decode pieces; return what was shown as one text per kind, and the outcome."""
-    decoder = AnswerDecoder(DIALECTS[dialect].folder(), status, headers or {}, now_ms=now_ms)
+    decoder = AnswerDecoder(DIALECTS[dialect].folder(), status, headers or {})
     deltas = [delta for piece in pieces for delta in decoder.feed(piece)]
     if ending == "clean":
         deltas += decoder.close()
@@ -162,8 +182,9 @@ def stop(parts, finish: FinishReason) -> str:
 
 
 def check_reply(expect: dict, parts, finish: FinishReason, usage) -> None:
-    """Compare a message with what a fixture expects."""
+    """Compare a message with what a fixture expects; that ids are told, and each its own, is always expected."""
     found = told(parts)
+    assert set(expect) <= KEYS
     assert expect["outcome"] == "ok"
     assert found["text"] == expect["text"]
     assert found["tools"] == expect["tools"]
@@ -177,10 +198,17 @@ def check_reply(expect: dict, parts, finish: FinishReason, usage) -> None:
     assert (finish is FinishReason.UNKNOWN) is expect.get("degraded", False)
     for kind, count in expect.get("usage", {}).items():
         assert getattr(usage, USAGE[kind]) == count, kind
+    beside = "".join(part.metadata for part in parts)
+    for verbatim in (*expect.get("redacted", ()), *filter(None, [expect.get("signature")])):
+        assert json.dumps(verbatim) in beside
+    if "arg_error" in expect:
+        raw = [part.arguments for part in parts if isinstance(part, ToolCallPart)]
+        assert any(parse_arguments(text).state is ArgumentsState.MALFORMED for text in raw) is expect["arg_error"]
 
 
 def check_failure(expect: dict, code: str, kind: ModelFailure, retry_after_ms: int | None, now_ms: int) -> None:
     """Compare a failure with what a fixture expects."""
+    assert set(expect) <= KEYS
     assert expect["outcome"] == "error"
     assert code in {fault.value for fault in KINDS[expect["kind"]]}
     assert (kind is ModelFailure.RETRYABLE) is expect["retry"]
