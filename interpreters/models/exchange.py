@@ -40,12 +40,14 @@ class Exchange:
         opened: Callable[[], None],
         show: Callable[[ModelDelta], None],
         now_ms: Callable[[], int],
+        codes: Mapping[str, Fault] | None = None,
     ) -> None:
         self.folder = folder
         self._timeouts = timeouts
         self._opened = opened
         self._show = show
         self._now_ms = now_ms
+        self._codes = codes
         self._decoder: AnswerDecoder | None = None
         self._failure: Failure | None = None
         self._begun = False
@@ -93,7 +95,8 @@ class Exchange:
         )
         async with sending as response:
             headers = {name.lower(): value for name, value in response.headers.items()}
-            decoder = AnswerDecoder(self.folder, response.status_code, headers, now_ms=self._now_ms())
+            now_ms = self._now_ms()
+            decoder = AnswerDecoder(self.folder, response.status_code, headers, now_ms=now_ms, codes=self._codes)
             self._decoder = decoder
             # The head of an answer is bytes too.
             scope.deadline = patience.after(decoder, anyio.current_time())

@@ -75,7 +75,14 @@ class HttpModel:
 
     async def answer(self, run: ModelRun) -> ModelReplied | ModelFailed | ModelStopped:
         """Send the request once and return how it ended."""
-        exchange = Exchange(self._dialect.folder(), self._timeouts, opened=run.opened, show=run.show, now_ms=run.now)
+        exchange = Exchange(
+            self._dialect.folder(),
+            self._timeouts,
+            opened=run.opened,
+            show=run.show,
+            now_ms=run.now,
+            codes=self._profile.codes,
+        )
         secrets = dict(self._headers)
         refused: list[Failure] = []
 
