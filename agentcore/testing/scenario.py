@@ -9,7 +9,7 @@ much of the journal survived. Every law is checked at every step; a broken one i
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import attrs
@@ -48,6 +48,16 @@ class Scenario:
 def scenario_of(broken: Broken, config: Config) -> Scenario:
     """Return a counterexample as a scenario, with the law and the problem as its first remark."""
     return Scenario("s", 0, config, (f"# {broken.law}: {broken.problem}", *broken.way))
+
+
+def scenario_told(origin: State, events: Iterable[Event], problem: str) -> Scenario:
+    """Return what a generated session was told as a scenario, with what went wrong as its first remark.
+
+    ``origin`` is the state that ``start`` gave. For a walk that is its first state and its journal, for a drawn session
+    its ``origin`` and ``journal``, each with the event that went wrong behind it.
+    """
+    first = problem.partition("\n")[0]
+    return Scenario(origin.session_id, origin.at, origin.config, (f"# {first}", *(Step(event) for event in events)))
 
 
 def parse(text: str) -> Scenario:

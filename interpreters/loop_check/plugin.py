@@ -23,7 +23,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
-@pytest.fixture
+# It holds nothing of a test, so tests that Hypothesis runs many times may share it.
+@pytest.fixture(scope="module")
 def loop_check(request: pytest.FixtureRequest) -> LoopCheck:
     """Explore a loop: ``loop_check.run(adapter)`` fails with the shortest way to break each law."""
     from interpreters.loop_check.checks import LoopCheck  # noqa: PLC0415 - loaded when a test asks for it, not before
@@ -41,7 +42,8 @@ def loop_check(request: pytest.FixtureRequest) -> LoopCheck:
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     """Say what was explored and what was saved: a search that was cut short must not look like a proof."""
-    lines = config.stash.get(_LINES, [])
+    # What Hypothesis makes short is saved again with each step.
+    lines = dict.fromkeys(config.stash.get(_LINES, []))
     if lines:
         terminalreporter.section("loop check")
     for line in lines:

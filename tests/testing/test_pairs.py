@@ -17,9 +17,10 @@ from agentcore.states import CALL_STATES, PHASES, EffectUnknown, Settled
 from agentcore.testing.core import CORE
 from agentcore.testing.laws import missing_inspection
 from agentcore.testing.passage import Passage
+from agentcore.testing.scenario import render, scenario_told
 from agentcore.testing.strategies import Aim, calls, events, sessions
-from tests.testing.expected import CALL_EVENTS, breach
 from agentcore.testing.watch import broken
+from tests.testing.expected import CALL_EVENTS, breach
 
 EXAMPLES_MIN = 50
 TRIED: Counter[Verdict] = Counter()
@@ -53,14 +54,17 @@ def totals(report):
     report("pairs of state and event: " + ", ".join(f"{times} {name}" for name, times in sorted(TOTAL.items())))
 
 
-def judge(session, event):
-    """Give an event to the reducer; fail if the table or a law is broken."""
+def judge(session, event, loop_check):
+    """Give an event to the reducer; fail, and save a scenario if that is wanted, if the table or a law is broken."""
     note(f"{session}\nthen {event}")
     judgement = reduce.examine(session.state, event)
     passage = Passage(session.state, event, judgement.reduction)
     TRIED[judgement.verdict] += 1
-    assert breach(passage, judgement) is None
-    assert broken(passage) is None
+    problem = breach(passage, judgement) or broken(passage)
+    if problem is not None:
+        name = f"{type(session.state.phase).__name__}-{type(event).__name__}"
+        loop_check.save(name, render(scenario_told(session.origin, (*session.journal, event), problem)))
+    assert problem is None
     return passage
 
 
@@ -68,28 +72,28 @@ def judge(session, event):
 @pytest.mark.req("R-247", "R-221")
 @pytest.mark.parametrize(("phase", "kind"), pairs(PHASES))
 @given(data=st.data())
-def test_in_every_phase_every_event_gets_the_verdict_of_the_table(phase, kind, data):
+def test_in_every_phase_every_event_gets_the_verdict_of_the_table(phase, kind, loop_check, data):
     session = data.draw(sessions(phase, meets=kind))
-    judge(session, data.draw(events(kind, session)))
+    judge(session, data.draw(events(kind, session)), loop_check)
 
 
 @pytest.mark.slow
 @pytest.mark.req("R-247")
 @pytest.mark.parametrize(("state", "kind"), pairs(CALL_STATES))
 @given(data=st.data())
-def test_in_every_call_state_every_event_of_a_call_gets_the_verdict_of_the_table(state, kind, data):
+def test_in_every_call_state_every_event_of_a_call_gets_the_verdict_of_the_table(state, kind, loop_check, data):
     session, call = data.draw(calls(state, meets=kind))
     aim = data.draw(st.sampled_from(OF_THE_CALL))
-    judge(session, data.draw(events(kind, session, aim=aim, call=call)))
+    judge(session, data.draw(events(kind, session, aim=aim, call=call)), loop_check)
 
 
 @pytest.mark.req("R-247")
 @pytest.mark.parametrize("state", [EffectUnknown, Settled])
 @given(data=st.data())
-def test_unknown_always_has_an_inspect_action(state, data):
+def test_unknown_always_has_an_inspect_action(state, loop_check, data):
     """Before and after whatever event, for every effect that is open."""
     session, _ = data.draw(calls(state))
     kind = data.draw(st.sampled_from(EVENTS))
-    passage = judge(session, data.draw(events(kind, session)))
+    passage = judge(session, data.draw(events(kind, session)), loop_check)
     for found in (passage.before, passage.after):
         assert missing_inspection(found, CORE) is None

@@ -7,8 +7,7 @@ the journal is written, read and folded again, and what a crash could leave is r
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
+import attrs
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
@@ -17,19 +16,20 @@ from agentcore import reduce
 from agentcore.codec import CODEC, Header
 from agentcore.events import Event
 from agentcore.states import State
+from agentcore.testing.census import Census
 from agentcore.testing.core import CORE
 from agentcore.testing.laws import LAWS
 from agentcore.testing.passage import Passage
+from agentcore.testing.scenario import render, scenario_told
 from agentcore.testing.strategies import Dice, Walk, roll_config, seeded
-from agentcore.testing.census import Census
-from tests.testing.shrinking import Told, shortest
 from agentcore.testing.watch import Watch, broken, unsound
+from tests.testing.shrinking import Told, shortest
 
 EVENTS = 1_000
 POINTS = 10
 VISITS_MIN = 20
 SHOWN = 60
-"""Events that are shown of a walk that could not be made shorter."""
+"""Events that are shown at most of what leads to a failure; the saved scenario has all of them."""
 
 
 class Mirror:
@@ -53,7 +53,24 @@ class Mirror:
         return None if self.states[-1] == walk.state else "L18: folding the journal does not give the live state"
 
 
-def walk_on(walk: Walk, dice: Dice, census: Census) -> str | None:
+@attrs.frozen
+class Failure:
+    """What went wrong on a walk, and the fewest events that lead there; all of them if a crash or a world is needed."""
+
+    problem: str
+    origin: State
+    events: tuple[Event, ...]
+
+    def __str__(self) -> str:
+        shown = self.events[-SHOWN:]
+        listed = "\n".join(f"  {event}" for event in shown)
+        return f"{self.problem}\n(the last {len(shown)} of {len(self.events)} events)\n{listed}"
+
+    def scenario(self) -> str:
+        return render(scenario_told(self.origin, self.events, self.problem))
+
+
+def walk_on(walk: Walk, dice: Dice, census: Census) -> Failure | None:
     """Let a thousand events happen; say what is wrong as soon as something is, and what leads there."""
     watch, mirror, told = Watch(), Mirror(walk), 0
     while told < EVENTS:
@@ -63,7 +80,7 @@ def walk_on(walk: Walk, dice: Dice, census: Census) -> str | None:
             mirror.forget(happening.keeps)
         passage = walk.take(happening, reduce)
         if problem := watch.see(passage, walk.world):
-            return f"{problem}\n{retraced(path_of(walk, passage), problem)}"
+            return retraced(walk, path_of(walk, passage), problem)
         if passage is None:
             continue
         told += 1
@@ -73,17 +90,17 @@ def walk_on(walk: Walk, dice: Dice, census: Census) -> str | None:
     return None
 
 
-def look_around(walk: Walk, mirror: Mirror, dice: Dice) -> str | None:
+def look_around(walk: Walk, mirror: Mirror, dice: Dice) -> Failure | None:
     """Check what takes long: the laws about states, the journal, and what a crash could leave.
 
     A crash leaves a prefix that holds all that is durable; it is resumed and goes on to the end of its turn.
     """
     if problem := mirror.reads(walk) or unsound(walk.state):
-        return f"{problem}\n{retraced(path_of(walk), problem)}"
+        return retraced(walk, path_of(walk), problem)
     durable = min(walk.world.durable, len(walk.journal))
     keeps = durable + dice.below(len(walk.journal) - durable + 1)
     if problem := LAWS["L19"].state(walk.states[keeps], CORE):
-        return f"L19: {problem}\n{retraced(path_of(walk)[:keeps], 'L19')}"
+        return retraced(walk, path_of(walk)[:keeps], f"L19: {problem}")
     return None
 
 
@@ -95,8 +112,8 @@ def path_of(walk: Walk, passage: Passage | None = None) -> list[Told]:
     return path
 
 
-def retraced(path: list[Told], problem: str) -> str:
-    """The fewest events that lead to a problem; the last ones if it needs a world, a memory or a crash as well."""
+def retraced(walk: Walk, path: list[Told], problem: str) -> Failure:
+    """The problem with the fewest events that lead to it, if it can be seen from the last of them alone."""
     law = problem.partition(":")[0]
 
     def fails(state: State, event: Event) -> bool:
@@ -105,17 +122,13 @@ def retraced(path: list[Told], problem: str) -> str:
         return found is not None and found.startswith(law)
 
     if path and fails(*path[-1]):
-        return listed(shortest(path[0][0], path, fails))
-    return f"(the last {SHOWN} of {len(path)} events)\n{listed([event for _, event in path[-SHOWN:]])}"
-
-
-def listed(events: Sequence[Event]) -> str:
-    return "\n".join(f"  {event}" for event in events)
+        return Failure(problem, walk.states[0], shortest(path[0][0], path, fails))
+    return Failure(problem, walk.states[0], tuple(event for _, event in path))
 
 
 @pytest.mark.slow
 @pytest.mark.req("R-221", "R-247", "R-245")
-def test_a_thousand_events_break_no_law_and_visit_everything(report):
+def test_a_thousand_events_break_no_law_and_visit_everything(report, loop_check):
     census = Census()
 
     # A walk that fails is made shorter by leaving out events, which Hypothesis could not do behind a seed.
@@ -123,8 +136,10 @@ def test_a_thousand_events_break_no_law_and_visit_everything(report):
     @given(seed=st.integers(0, 2**64 - 1))
     def holds(seed):
         dice = seeded(seed)
-        problem = walk_on(Walk(roll_config(dice), dice), dice, census)
-        assert problem is None, problem
+        failure = walk_on(Walk(roll_config(dice), dice), dice, census)
+        if failure is not None:
+            loop_check.save("random-walk", failure.scenario())
+        assert failure is None, failure
 
     holds()
     for line in census.lines():
