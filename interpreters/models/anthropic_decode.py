@@ -17,11 +17,10 @@ from typing import Any
 from agentcore.messages import Usage
 from interpreters.models.anthropic_blocks import Blocks
 from interpreters.models.assembly import Assembly, Reply
-from interpreters.models.failures import Failure, WireFault, classify
+from interpreters.models.failures import Failure, WireFault, told_fault
 from interpreters.models.faults import FINISH_FAULTS, Fault
 from interpreters.models.reading import TERMINATOR, event_value, finish_of, list_of, malformed, object_of, text_of
 from interpreters.models.usage import anthropic_usage, merged
-from interpreters.models.verbatim import read_with_doubles
 from interpreters.support.ports_model import ModelDelta
 
 REPLAYED_KEYS = ("container",)
@@ -63,13 +62,13 @@ class AnthropicFolder:
         value = event_value(name, data)
         kind = text_of(value.get("type")) or name
         if kind == "error" or value.get("error"):
-            raise WireFault(classify(value))
+            raise told_fault(value)
         self._take_usage(value.get("usage"))
         match kind:
             case "message_start":
                 return self._start_message(object_of(value.get("message")))
             case "content_block_start":
-                return self._start_block(value, data)
+                return self._begin(value.get("index"), value.get("content_block"))
             case "content_block_delta":
                 return self._add(value)
             case "content_block_stop":
@@ -86,7 +85,7 @@ class AnthropicFolder:
         """Take a whole answer that came as one JSON value; return what to show."""
         body = object_of(value)
         if body.get("type") == "error" or body.get("error"):
-            raise WireFault(classify(body))
+            raise told_fault(body)
         if not isinstance(body.get("content"), list | str):
             told = "the answer is JSON but no message of Anthropic's interface; is the base URL right?"
             raise WireFault(Failure(Fault.PROTOCOL, told))
@@ -117,13 +116,6 @@ class AnthropicFolder:
             self._blocks.stop(index)
         self._take_end(message)
         return shown
-
-    def _start_block(self, value: Mapping[str, Any], data: str) -> list[ModelDelta]:
-        block = value.get("content_block")
-        if object_of(block).get("input"):
-            # Read once more, and the slow way: an input that names a key twice has to be found out.
-            block = read_with_doubles(data).get("content_block")
-        return self._begin(value.get("index"), block)
 
     def _begin(self, index: Any, block: Any) -> list[ModelDelta]:
         if not isinstance(block, dict):

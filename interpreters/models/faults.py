@@ -111,7 +111,7 @@ STATUSES: Mapping[int, Fault] = {
 _LABELS: Mapping[Fault, str] = {
     Fault.CONTEXT_OVERFLOW: """context_length_exceeded exceed_context_size_error context_window_exceeded
         contextwindowexceedederror model_context_window_exceeded prompt_too_long""",
-    Fault.MEDIA_TOO_LARGE: "image_too_large file_too_large media_too_large",
+    Fault.MEDIA_TOO_LARGE: "image_too_large file_too_large media_too_large request_too_large",
     Fault.QUOTA: """insufficient_quota billing_error billing_hard_limit_reached billing_not_active payment_required
         insufficient_balance insufficient_funds insufficient_credits insufficient_user_quota
         exceeded_current_quota_error quota_exceeded access_terminated""",
@@ -148,6 +148,7 @@ _PHRASES: Mapping[Fault, str] = {
     Fault.MEDIA_TOO_LARGE: r"""
         \b(image|media|audio|video|pdf|document|attachment|file)s?\b[^.]{0,60}(too large|too big|exceed|maximum size)
         too many images
+        maximum of \d+ pdf pages
         """,
     Fault.CONTEXT_OVERFLOW: r"""
         context (length|window|size|limit)
@@ -171,6 +172,7 @@ _PHRASES: Mapping[Fault, str] = {
         payment required
         billing
         spending limit
+        api usage limits
         """,
     Fault.AUTH: r"""
         (invalid|incorrect|missing|no|expired) api[ _-]?key

@@ -11,12 +11,21 @@ from typing import Any
 _TOO_DEEP = '"arguments nested too deep to be read"'
 
 
+class _Pair(tuple[str, Any]):
+    """A key and its value, sorted by the key alone: two values under one key need not be comparable."""
+
+    __slots__ = ()
+
+    def __lt__(self, other: tuple[Any, ...]) -> bool:
+        return bool(self[0] < other[0])
+
+
 class _Doubled(dict[str, Any]):
     """An object in which a key stands twice; it is written with both."""
 
     def __init__(self, pairs: list[tuple[str, Any]]) -> None:
         super().__init__(pairs)
-        self._pairs = pairs
+        self._pairs = [_Pair(pair) for pair in pairs]
 
     def items(self) -> Any:
         """Return what stands in it, in order: the encoder of JSON asks for this."""
