@@ -13,7 +13,7 @@ from agentcore.testing.report import Step
 from agentcore.testing.scenario import Scenario, parse, render
 from agentcore.testing.search import Search
 
-FILES = sorted(Path(__file__).parent.glob("*.txt"))
+FILES = sorted(Path(__file__).parent.rglob("*.txt"))
 
 
 @pytest.mark.req("R-215", "R-223")
