@@ -124,5 +124,7 @@ def _call(chance: random.Random) -> Call:
 
 def _act(chance: random.Random, steps: int) -> Act:
     kind, step = chance.choice(tuple(Kind)), chance.randrange(steps)
+    if kind is Kind.DENY:
+        return Act(kind)
     moments = tuple(Moment) if kind is Kind.KILL else (Moment.STREAM, Moment.IN_DEED)
     return Act(kind, chance.choice(moments), step)

@@ -77,7 +77,10 @@ def _denied(record: Record) -> Judged:
     if act is None or act.kind is not Kind.DENY:
         return set(), []
     if not record.denied:
-        if any(call.name.endswith(GUARDED) for _, call in record.served_calls()):
+        told = (
+            record.call_of(record.find_entry(call.arguments)) for served, call in record.served_calls() if served.good
+        )
+        if any(call.tool == GUARDED and call.form is Form.GOOD for call in told if call):
             record.lacking.add(Means.APPROVALS)
         return set(), []
     return {Rule.NOT_AFTER_DENIAL}, [

@@ -110,6 +110,8 @@ class HostileModel:
         fault = step.instead[times] if times < len(step.instead) else None
         if scenario.endless and step.instead and place >= len(scenario.steps) - 1:
             fault = step.instead[times % len(step.instead)]
+        if fault is Fault.CUT_UNLABELLED and dialect is ANTHROPIC and not asked.stream:
+            fault = Fault.CUT  # whole answers hold arguments as objects: without a label nobody could see the cut
         if fault in (Fault.ERROR, Fault.RATE_LIMIT, Fault.OVERFLOW):
             return Served(place, None, fault)
         if fault in (Fault.EMPTY, Fault.GARBAGE):

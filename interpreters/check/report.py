@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from enum import StrEnum
+from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
@@ -13,6 +15,7 @@ from interpreters.check.record import Record
 from interpreters.check.rules import MEANINGS, WITHOUT, Finding, Rule
 from interpreters.check.scenarios import Scenario
 from interpreters.check.script import script_of, shown
+from interpreters.support import osio
 
 SCHEMA = 1
 """Version of the JSON report."""
@@ -170,6 +173,15 @@ class Report:
 def reasons_of(record: Record) -> tuple[str, ...]:
     """Return why a record says nothing, in words."""
     return tuple(WITHOUT[means] for means in sorted(record.lacking))
+
+
+def write_report(path: Path, text: str) -> None:
+    """Write a report, in place of what was there; ``OSError`` if that cannot be done."""
+    descriptor = osio.open_file(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
+    try:
+        osio.write_all(descriptor, text.encode())
+    finally:
+        osio.close(descriptor)
 
 
 def _shrinking(shrunk: Shrunk) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import itertools
 import time
@@ -13,7 +14,7 @@ import anyio
 from interpreters.check.catalogue import NAMED, chosen
 from interpreters.check.deeds import judge_deeds
 from interpreters.check.judge import judge_requests
-from interpreters.check.play import play
+from interpreters.check.play import CannotStart, play
 from interpreters.check.record import Record
 from interpreters.check.report import Outcome, Report, reasons_of
 from interpreters.check.rules import Finding, Rule
@@ -83,6 +84,13 @@ async def attack(
     A program that does not get through the probe (no request, no end, a flood) is not asked for more. Raises
     ``CannotStart``.
     """
+    with _alone(CannotStart):
+        return await _attack(setup, scenarios, seed=seed, jobs=jobs, shrinks=shrinks, progress=progress)
+
+
+async def _attack(
+    setup: Setup, scenarios: Sequence[Scenario], *, seed: int, jobs: int, shrinks: bool, progress: Progress | None
+) -> Report:
     began, attacker = time.monotonic(), _Attack(setup, seed, shrinks=shrinks)
     outcomes: dict[int, Outcome] = {}
 
@@ -103,6 +111,18 @@ async def attack(
         why = "the program does not get through the simplest turn"
         found = (probe, *(Outcome(each, lacking=(why,)) for each in scenarios if each != probe.scenario))
     return Report(setup.command, seed, found, time.monotonic() - began)
+
+
+@contextlib.contextmanager
+def _alone(kind: type[Exception]) -> Iterator[None]:
+    """Let an error of this kind out of the groups that wrap whatever passes through tasks."""
+    try:
+        yield
+    except BaseExceptionGroup as group:
+        found: BaseException | None = group.subgroup(kind)
+        while isinstance(found, BaseExceptionGroup):
+            found = found.exceptions[0]
+        raise found or group from None
 
 
 def judge(record: Record, setup: Setup) -> tuple[frozenset[Rule], tuple[Finding, ...]]:

@@ -13,7 +13,7 @@ import attrs
 from interpreters.check.record import Record
 from interpreters.check.report import Shrunk
 from interpreters.check.rules import Finding, Rule
-from interpreters.check.scenarios import Behaviour, Call, Form, Ids, Kind, Scenario, Step
+from interpreters.check.scenarios import Behaviour, Call, Form, Ids, Scenario, Step
 
 RUNS_MAX = 25
 SECONDS_MAX = 60.0
@@ -63,7 +63,7 @@ def simpler(scenario: Scenario) -> Iterator[Scenario]:
 def _without_step(scenario: Scenario, place: int) -> Scenario:
     steps = (*scenario.steps[:place], *scenario.steps[place + 1 :])
     act = scenario.act
-    if act is not None and act.kind is not Kind.DENY:
+    if act is not None:
         act = attrs.evolve(act, step=max(0, min(act.step - (place < act.step), len(steps) - 1)))
     return attrs.evolve(scenario, steps=steps, act=act, endless=scenario.endless and bool(steps))
 

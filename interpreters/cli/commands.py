@@ -30,6 +30,10 @@ def command_of(name: str) -> Command:
             from interpreters.cli.explore import explore
 
             return explore
+        case "check":
+            from interpreters.cli.check import check
+
+            return check
         case "demo":
             from interpreters.cli.demo import demo
 

@@ -46,7 +46,7 @@ def make_parser() -> ArgumentParser:
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="show the version and end")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    for add in (_run, _chat, _resume, _sessions, _show, _log, _inspect, _explore, _demo):
+    for add in (_run, _chat, _resume, _sessions, _show, _log, _inspect, _explore, _check, _demo):
         add(commands)
     return parser
 
@@ -228,6 +228,34 @@ def _explore(commands: Any) -> None:
     parser.add_argument("--list", dest="only_list", action="store_true", help="name the shipped explorations")
     parser.add_argument("--deep", action="store_true", help="every three faults together too; takes much longer")
     parser.add_argument("--jobs", metavar="N", type=_jobs, default=2, help="processors to use; default: 2")
+
+
+def _check(commands: Any) -> None:
+    does = "attack an agent program from outside: a hostile model, instrumented tools, kills and cancels"
+    parser = _command(commands, "check", does)
+    parser.usage = "agentcore check [options] -- PROGRAM [ARGUMENT ...]"
+    parser.add_argument("program", metavar="PROGRAM", nargs="*", help="what to attack, with its arguments, behind --")
+    means = parser.add_argument_group("what the program offers (see docs/check.md)")
+    means.add_argument("--resume-command", metavar="CMD", default="", help="started after a kill; else no kills")
+    means.add_argument("--cancel-command", metavar="CMD", default="", help="cancels; else SIGINT is sent")
+    means.add_argument("--no-cancel", action="store_true", help="it cannot be cancelled")
+    means.add_argument("--compacts", action="store_true", help="it may replace its history by a summary at any time")
+    means.add_argument(
+        "--dialect", choices=("any", "chat", "responses", "anthropic"), default="any", help="it speaks this"
+    )
+    played = parser.add_argument_group("what is played")
+    played.add_argument("--scenarios", metavar="LIST", default="", help="names with commas between; all if not given")
+    played.add_argument("--list", dest="only_list", action="store_true", help="tell the scenarios, play none")
+    played.add_argument("--seed", metavar="N", type=_count, default=0, help="what generated scenarios are made from")
+    played.add_argument("--generated", metavar="N", type=_count, default=10, help="how many are generated; default: 10")
+    played.add_argument("--jobs", metavar="N", type=_jobs, default=2, help="scenarios at a time; default: 2")
+    played.add_argument("--prompt", metavar="TEXT", help="what the user says")
+    played.add_argument("--no-shrink", action="store_true", help="do not look for the shortest form of a failure")
+    bounds = parser.add_argument_group("bounds")
+    bounds.add_argument("--connect", metavar="S", type=_amount, help="seconds to the first request; default: 30")
+    bounds.add_argument("--idle", metavar="S", type=_amount, help="seconds without any act; default: 20")
+    bounds.add_argument("--max-requests", metavar="N", type=_jobs, help="requests of one turn; default: 150")
+    parser.add_argument("--junit", metavar="FILE", help="also write a JUnit report")
 
 
 def _demo(commands: Any) -> None:

@@ -16,6 +16,9 @@ QUICK = check.Patience(
 )
 """Nobody here needs long."""
 
+SLOWER = check.Patience(quiet_s=20, connect_s=20, hold_s=2, margin_s=0.9, slow_s=0.5, hang_s=1.5, stall_s=0.5)
+"""For what has much to import."""
+
 
 @pytest.fixture
 def attack():

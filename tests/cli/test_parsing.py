@@ -13,7 +13,7 @@ from interpreters.cli.exits import MEANINGS, Exit
 from interpreters.cli.parser import EXIT_CODES, VARIABLES
 from tests.meta.tree import ROOT
 
-COMMANDS = ("run", "chat", "resume", "sessions", "show", "log", "inspect", "explore", "demo")
+COMMANDS = ("run", "chat", "resume", "sessions", "show", "log", "inspect", "explore", "check", "demo")
 
 
 def help_of(capsys, *arguments):

@@ -107,7 +107,7 @@ class Loop:
         found = [None] * len(calls)
 
         def one(place):
-            content = "not run: the message was cut" if said["label"] in CUT else self.perform(calls[place], place)
+            content = "not run: the message was cut" if self.was_cut(said) else self.perform(calls[place], place)
             found[place] = {"id": calls[place]["id"], "content": content}
 
         threads = [threading.Thread(target=one, args=(place,), daemon=True) for place in range(len(calls))]
@@ -118,6 +118,10 @@ class Loop:
         for thread in threads:
             thread.join()
         return found
+
+    def was_cut(self, said):
+        """The label says so, or arguments end in the middle."""
+        return said["label"] in CUT or any(ends_early(call["arguments"]) for call in said["calls"])
 
     def perform(self, call, place):
         tool = next((each for each in self.tools if each["name"] == call["name"]), None)
@@ -168,6 +172,14 @@ def request(url, body):
 def events(answer):
     lines = (line[5:].strip() for line in answer.decode().split("\n") if line.startswith("data:"))
     return [json.loads(line) for line in lines if line != "[DONE]"]
+
+
+def ends_early(arguments):
+    try:
+        json.loads(arguments)
+    except ValueError as error:
+        return error.pos >= len(arguments) or "Unterminated" in error.msg
+    return False
 
 
 def proper(arguments):
