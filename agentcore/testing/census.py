@@ -1,4 +1,4 @@
-"""What sessions visit: every phase, call state and outcome is counted when it is entered, so that no test tests nothing.
+"""What sessions visit, counted as it is entered: phases, call states, outcomes; so that no test can test nothing.
 
 Whoever drives a session may count words of its own beside them: rules that were taken, kinds of effects that were done.
 """

@@ -60,3 +60,18 @@ class Dice:
 def seeded(seed: int) -> Dice:
     """Return dice that fall the same way for the same seed."""
     return Dice(random.Random(seed).randrange)  # noqa: S311 - reproducible on purpose, no secret depends on it
+
+
+def spent(number: int) -> Dice:
+    """Return dice that use up one number: its remainders are the choices, zero makes all of them the plainest.
+
+    So whoever draws a single number draws everything, and a smaller number is a simpler example.
+    """
+    rest = number
+
+    def below(bound: int) -> int:
+        nonlocal rest
+        rest, choice = divmod(rest, bound)
+        return choice
+
+    return Dice(below)
