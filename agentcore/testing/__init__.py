@@ -7,6 +7,7 @@ For loops that are not ours: ``LoopProtocol``, ``explore_protocol``, ``loop_laws
 from __future__ import annotations
 
 from agentcore.testing.core import CORE, Core, core_of
+from agentcore.testing.core_protocol import core_protocol
 from agentcore.testing.explorations import shipped
 from agentcore.testing.explore import explore, explore_all
 from agentcore.testing.laws import LAWS, Law
@@ -27,6 +28,7 @@ __all__ = [
     "Report",
     "cells",
     "core_of",
+    "core_protocol",
     "diagrams",
     "explore",
     "explore_all",
