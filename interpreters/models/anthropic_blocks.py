@@ -114,7 +114,7 @@ class WordsBlock(RawBlock):
     def _sign(self, piece: Any) -> None:
         """A signature comes whole, whole again, or in pieces."""
         if isinstance(piece, str) and piece:
-            known = self.fields.get("signature") or ""
+            known = text_of(self.fields.get("signature"))
             self.fields["signature"] = piece if piece.startswith(known) else known + piece
 
     def part(self) -> AssistantPart | None:
@@ -264,10 +264,10 @@ def _words_of(delta: Mapping[str, Any]) -> str:
     return next((name for name in _WORDS.values() if name in named and isinstance(delta.get(name), str)), "")
 
 
-def _input(told: str) -> dict[str, Any]:
+def _input(told: Any) -> dict[str, Any]:
     """Return the input that came in pieces, if it can be read."""
     try:
-        return {"input": json.loads(told)}
+        return {"input": json.loads(argument_text(told))}
     except (ValueError, RecursionError):
         return {}
 

@@ -162,6 +162,24 @@ def test_a_block_of_a_kind_that_is_not_known_is_kept_with_its_pieces():
     ]
 
 
+@pytest.mark.parametrize("odd", [7, [1], {"a": 1}, True])
+def test_fields_of_another_type_than_they_should_be_break_nothing(odd):
+    fields = dict.fromkeys(("text", "thinking", "signature", "citations", "id", "name", "data", "partial_json"), odd)
+    parts = said(
+        start(fields | {"type": "thinking"}),
+        piece({"thinking": "m", "signature": "S"}),
+        start(fields | {"type": "text"}, 1),
+        piece({"text": "a", "citation": odd}, 1),
+        start(fields | {"type": "tool_use"}, 2),
+        start(fields | {"type": "new"}, 3),
+        args("7", 3),
+        piece({"partial_json": odd, "data": "x"}, 3),
+    )
+    assert [part.text for part in parts[:2]] == ["m", "a"]
+    assert (parts[2].name, bool(parts[2].provider_id)) == ("", True)
+    assert isinstance(parts[3], OpaquePart)
+
+
 def test_what_an_unknown_block_names_twice_breaks_nothing():
     block = '{"type":"new","input":{"a":{},"a":{"b":1},"c":[1],"c":{}}}'
     (part,) = said(f'data: {{"type":"content_block_start","index":0,"content_block":{block}}}\n\n')
