@@ -24,8 +24,9 @@ from interpreters.cli.exits import Problem
 from interpreters.cli.output import Output
 from interpreters.cli.settings import MODEL_VARIABLES, Settings, endpoint, read_settings, sessions_place
 from interpreters.cli.tracing import TransitionLog
-from interpreters.models import Prices, PricesMissing, model_at
-from interpreters.models.names import Target
+from interpreters.models import NamedModel, Prices, PricesMissing, model_at
+from interpreters.models.named import foreign_model, is_foreign
+from interpreters.models.names import ModelNotNamed, Target
 from interpreters.models.prices import is_listed
 from interpreters.policy import Rule, Verdict
 from interpreters.policy.matching import Command, Matcher, matcher
@@ -95,15 +96,28 @@ def _model(arguments: Namespace, settings: Settings) -> tuple[Model, str]:
     named = settings.get("model", *MODEL_VARIABLES)
     if named is not None and named.value.startswith(SCRIPT):
         return scripted(Path(named.value.removeprefix(SCRIPT))), ""
+    model = _asked(settings, prices)
+    if arguments.max_cost is not None and prices is None:
+        _check_price(model.target)
+    return model, "".join(model.secrets)
+
+
+def _asked(settings: Settings, prices: Prices | None) -> NamedModel:
+    named = settings.get("model", *MODEL_VARIABLES)
+    if named is not None and is_foreign(named.value):
+        flags = [flag for flag in ("base_url", "dialect", "api_key") if settings.get(flag)]
+        if flags:
+            raise Problem(f"--{flags[0].replace('_', '-')} says nothing to pydantic-ai: it reads its own variables")
+        try:
+            return foreign_model(named.value, prices)
+        except ModelNotNamed as error:
+            raise Problem(str(error)) from error
     asked = endpoint(settings)
     try:
-        model = model_at(asked, prices=prices)
+        return model_at(asked, prices=prices)
     except ValueError as error:
         told = ", ".join(dict.fromkeys(("AGENTCORE_BASE_URL", *asked.profile.url_variables)))
         raise Problem(f"{error}; it was given as --base-url or {told}") from error
-    if arguments.max_cost is not None and prices is None:
-        _check_price(asked)
-    return model, "".join(model.secrets)
 
 
 def _check_price(asked: Target) -> None:

@@ -20,7 +20,7 @@ import attrs
 from agentcore.events import ModelFailed, ModelReplied, ModelStopped
 from interpreters.models.clients import Client
 from interpreters.models.http import HttpModel
-from interpreters.models.names import VARIABLES, Key, Target, Variables, find_target
+from interpreters.models.names import VARIABLES, Key, ModelNotNamed, Target, Variables, find_target
 from interpreters.models.patience import Timeouts
 from interpreters.models.prices import ListedPrices, Pricing
 from interpreters.models.profiles import Profile
@@ -48,6 +48,10 @@ class NamedModel:
         return await self._inner.answer(run)
 
 
+FOREIGN = "pydantic-ai"
+"""Before the colon of a name that pydantic-ai reads: ``pydantic-ai:google:gemini-…``."""
+
+
 def model_named(
     name: str,
     *,
@@ -68,8 +72,16 @@ def model_named(
       ``env_file`` if one is named.
     - ``prices``: without them those of the list that the extra ``prices`` installs, if it is there.
 
+    ``pydantic-ai:NAME`` is any model that pydantic-ai has by that name (see ``pydantic_ai``).
+
     Raises ``ModelNotNamed`` for an unknown provider, a missing key or address; ``DotenvError`` for the file.
     """
+    if is_foreign(name):
+        if base_url or dialect or api_key:
+            raise ModelNotNamed(
+                f"{FOREIGN}: takes address, dialect and key as pydantic-ai does, from its own variables"
+            )
+        return foreign_model(name, prices)
     known = variables or Variables(osio.environment(), _read(env_file))
     target = find_target(name, known, base_url=base_url, dialect=dialect, api_key=api_key)
     return model_at(target, client=client, timeouts=timeouts, prices=prices)
@@ -95,6 +107,27 @@ def model_at(
         prices=prices or ListedPrices(target.base_url),
     )
     return NamedModel(target, inner)
+
+
+def is_foreign(name: str) -> bool:
+    """Say whether a name is one that pydantic-ai reads."""
+    return name.strip().startswith(f"{FOREIGN}:")
+
+
+def foreign_model(name: str, prices: Pricing | None = None) -> NamedModel:
+    """Return the model that pydantic-ai has by the name behind ``pydantic-ai:``.
+
+    Raises ``ModelNotNamed`` where it has none or is not installed, or lacks what the model needs: the text says what.
+    """
+    theirs = name.strip().removeprefix(f"{FOREIGN}:")
+    try:
+        from interpreters.models.pydantic_ai import PydanticAIModel  # noqa: PLC0415 - it needs an extra
+
+        model = PydanticAIModel(theirs, prices=prices)
+    except (ImportError, RuntimeError, ValueError) as error:
+        raise ModelNotNamed(f"{name}: {error}") from error
+    profile = Profile(FOREIGN, dialect=FOREIGN, needs_key=False)
+    return NamedModel(Target(profile, theirs.rpartition(":")[2], model.base_url, "".join(model.secrets[:1])), model)
 
 
 def _read(env_file: Path | str | None) -> Mapping[str, str]:

@@ -87,6 +87,17 @@ def test_a_dialect_can_be_chosen_for_a_server(cli):
     assert [asked.path for asked in server.received] == ["/v1/chat/completions"] * 2
 
 
+def test_a_model_of_pydantic_ai_can_be_named(cli):
+    pytest.importorskip("pydantic_ai", reason="needs pip install 'agentcore-reducer[pydantic-ai]'")
+    ran = cli("run", "hi", "--model", "pydantic-ai:test", "--allow", "*", "--no-shell", "--workdir", str(cli.place))
+    assert ran.code != Exit.USAGE
+    assert "Traceback" not in ran.err
+    ran = cli("run", "hi", "--model", "pydantic-ai:nobody:x")
+    assert (ran.code, "nobody" in ran.err, "Traceback" in ran.err) == (Exit.USAGE, True, False)
+    ran = cli("run", "hi", "--model", "pydantic-ai:test", "--base-url", "http://127.0.0.1:1")
+    assert "--base-url says nothing to pydantic-ai" in ran.err
+
+
 # What it may cost
 
 

@@ -67,7 +67,7 @@ def test_hypothesis_and_pytest_are_used_below_testing_only():
 
 
 def test_every_library_that_is_imported_is_declared():
-    optional = {"hypothesis", "pytest", "trio"}
+    optional = {"hypothesis", "pydantic_ai", "pytest", "trio"}
     declared = {re.split(r"[>=<~\[]", each)[0].replace("-", "_") for each in PROJECT["project"]["dependencies"]}
     known = declared | optional | {"agentcore", "interpreters"} | set(sys.stdlib_module_names)
     nothing(
