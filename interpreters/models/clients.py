@@ -81,17 +81,44 @@ class OwnConnections:
         async with (
             Opened() as opened,
             httpx.AsyncClient(verify=_certificates(), trust_env=not is_local(url)) as client,
-            client.stream(
+        ):
+            request = client.build_request(
                 method,
                 url,
                 headers=dict(headers),
                 content=content,
                 timeout=timeout,
-                follow_redirects=follow_redirects,
                 extensions={"trace": opened.note},
-            ) as response,
-        ):
-            yield response
+            )
+            request.stream = _Body(content)
+            response = await client.send(request, stream=True, follow_redirects=follow_redirects)
+            try:
+                yield response
+            finally:
+                await response.aclose()
+
+
+class _Body(httpx.AsyncByteStream):
+    """A body in one piece. httpx's own is a generator, which a cancelled request leaves open."""
+
+    def __init__(self, content: bytes) -> None:
+        self._content = content
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return _Once(self._content)
+
+
+class _Once:
+    def __init__(self, content: bytes) -> None:
+        self._left = [content]
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> bytes:
+        if not self._left:
+            raise StopAsyncIteration
+        return self._left.pop()
 
 
 class Opened:
