@@ -93,19 +93,16 @@ class Agent:
         each other, or text that cannot be stored.
         """
         preset = _preset_of(policy)
-        if isinstance(model, str):
-            model = _named(model)
-        if not isinstance(tools, ToolBox):
-            secrets = (*secrets, *(key for key in getattr(model, "secrets", ()) if len(key) >= VALUE_LENGTH_MIN))
         self.store: Store = store or MemoryStore()
         """Where the sessions are kept."""
         self._clock: Clock = clock or SystemClock()
         self._log = log
         self._rooms: dict[str, _Room] = {}
         hooks = hooks or Hooks()
+        asked = _named(model) if isinstance(model, str) else model
         self._cast = Interpreters(
-            model=model,
-            tools=self._toolbox(tools, tuple(secrets)),
+            model=asked,
+            tools=self._toolbox(tools, tuple(secrets), asked),
             gate=rules if isinstance(rules, Gate) else Rules(rules),
             approver=approver,
             compactor=compactor,
@@ -192,9 +189,11 @@ class Agent:
 
     # The toolbox, and what it asks for, by session
 
-    def _toolbox(self, tools: Tools, secrets: tuple[str, ...]) -> ToolBox:
+    def _toolbox(self, tools: Tools, secrets: tuple[str, ...], model: Model) -> ToolBox:
         if not isinstance(tools, ToolBox):
-            return Toolbox(tools, keep=self._keep, host=self._context, redactor=Redactor(secrets))
+            # What a model is authorised with is a secret too; models that hold a key say so.
+            keys = (key for key in getattr(model, "secrets", ()) if len(key) >= VALUE_LENGTH_MIN)
+            return Toolbox(tools, keep=self._keep, host=self._context, redactor=Redactor((*secrets, *keys)))
         if secrets:
             raise ValueError("secrets= are taken out by the toolbox that is made of functions; give yours a Redactor")
         return tools
