@@ -90,6 +90,8 @@ class OpenWords:
     def add(self, piece: str) -> str:
         """Take a piece that is not empty; return what may be shown, without half a character at its end."""
         self.pieces.append(piece)
+        if not self.carry and piece.isascii():
+            return piece
         ready, self.carry = self.carry + piece, ""
         if "\ud800" <= ready[-1] <= "\udbff":
             ready, self.carry = ready[:-1], ready[-1]
@@ -200,7 +202,7 @@ class Assembly:
 
     def _words(self, kind: type[TextPart | ReasoningPart], key: Mapping[str, Any]) -> OpenWords:
         last = self._segments[-1] if self._segments else None
-        if isinstance(last, OpenWords) and last.kind is kind and last.key == key:
+        if type(last) is OpenWords and last.kind is kind and last.key == key:
             return last
         words = OpenWords(kind, key)
         self._segments.append(words)

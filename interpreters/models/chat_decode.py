@@ -17,7 +17,7 @@ from interpreters.models.assembly import Assembly, OpenAudio, Reply, kept
 from interpreters.models.calls import CallFolder, Piece, read_piece
 from interpreters.models.failures import Failure, WireFault, told_fault
 from interpreters.models.faults import FINISH_FAULTS, Fault
-from interpreters.models.reading import TERMINATOR, event_value, finish_of, list_of, malformed, text_of
+from interpreters.models.reading import event_value, finish_of, is_terminator, list_of, malformed, text_of
 from interpreters.models.usage import chat_usage, later, timings_usage
 from interpreters.support.ports_model import ModelDelta
 
@@ -25,6 +25,8 @@ REASONING_FIELDS = ("reasoning_content", "reasoning", "reasoning_text", "thinkin
 """Names under which thinking comes as text, in the order in which they are looked at."""
 
 _REPLAYED_KEYS = ("extra_content",)
+_ORDINARY = frozenset({"role", "content"})
+_COUNTS = frozenset({"usage", "x_groq", "timings"})
 _EMPTY_KINDS = ("text", "output_text", "thinking", "image_url")
 
 
@@ -55,12 +57,10 @@ class ChatFolder:
 
     def fold_event(self, name: str, data: str) -> list[ModelDelta]:
         """Take one server-sent event; return what to show."""
-        if not data.strip():
-            return []
-        if data.strip() == TERMINATOR:
+        if is_terminator(data):
             self.stated = self.terminated = True
             return []
-        return self._fold(event_value(name, data))
+        return self._fold(event_value(name, data)) if data and not data.isspace() else []
 
     def fold_body(self, value: Any) -> list[ModelDelta]:
         """Take a whole answer that came as one JSON value; return what to show."""
@@ -85,13 +85,11 @@ class ChatFolder:
     def _fold(self, value: Mapping[str, Any]) -> list[ModelDelta]:
         if _is_error(value):
             raise told_fault(value)
-        self._id = self._id or text_of(value.get("id"))
+        if not self._id:
+            self._id = text_of(value.get("id"))
         self._model = text_of(value.get("model")) or self._model
-        grok = value.get("x_groq")
-        self._take_usage(value.get("usage"), grok.get("usage") if isinstance(grok, dict) else None)
-        if not self._counted:
-            # Sent beside the usage, too, which is the better telling.
-            self.usage = later(self.usage, timings_usage(value.get("timings")))
+        if not _COUNTS.isdisjoint(value):
+            self._count(value)
         choices = value.get("choices")
         if choices is not None and not isinstance(choices, list):
             raise malformed(f"expected a list of choices, found {type(choices).__name__}")
@@ -104,14 +102,24 @@ class ChatFolder:
     def _fold_choice(self, choice: Mapping[str, Any]) -> list[ModelDelta]:
         if choice.get("error"):
             raise told_fault(choice["error"])
-        self._take_usage(choice.get("usage"))
+        if "usage" in choice:
+            self._take_usage(choice["usage"])
         shown: list[ModelDelta] = []
-        if isinstance(delta := choice.get("delta"), dict):
+        delta = choice.get("delta")
+        if isinstance(delta, dict) and delta:
             shown += self._fold_message(delta, frozenset())
         if isinstance(message := choice.get("message"), dict):
             shown += self._fold_message(message, frozenset(self._told))
-        self._take_label(text_of(choice.get("finish_reason")))
+        if label := choice.get("finish_reason"):
+            self._take_label(text_of(label))
         return shown
+
+    def _count(self, value: Mapping[str, Any]) -> None:
+        grok = value.get("x_groq")
+        self._take_usage(value.get("usage"), grok.get("usage") if isinstance(grok, dict) else None)
+        if not self._counted:
+            # Sent beside the usage, too, which is the better telling.
+            self.usage = later(self.usage, timings_usage(value.get("timings")))
 
     def _take_usage(self, *told: Any) -> None:
         for one in filter(None, told):
@@ -133,11 +141,17 @@ class ChatFolder:
 
     def _fold_message(self, message: Mapping[str, Any], told: frozenset[str]) -> list[ModelDelta]:
         """Take a delta, or a whole message except for the kinds that are told already."""
+        content = message.get("content")
+        if isinstance(content, str) and content and not told and message.keys() <= _ORDINARY:
+            # What almost every piece of an answer is.
+            self._told.add("content")
+            self.progress += 1
+            return self._assembly.add_text(content)
         shown: list[ModelDelta] = []
         if "reasoning" not in told:
             shown += self._fold_reasoning(message)
         if "content" not in told:
-            shown += self._fold_content(message.get("content"))
+            shown += self._fold_content(content)
         if "refusal" not in told and (refusal := text_of(message.get("refusal"))):
             self._tell("refusal")
             shown += self._assembly.add_text(refusal, refusal=True)

@@ -39,6 +39,7 @@ _FORMS: Mapping[bytes, Form] = {b"{": "json", b"[": "json", b"<": "other"}
 _SHOWN_MAX = 300
 _OK = range(200, 300)
 _TOO_DEEP = "the answer is nested too deep to be read"
+_EVENT_TOO_LARGE = "one event of the answer is larger than the cap"
 _BOM = b"\xef\xbb\xbf"
 _TITLE = re.compile(r"<title[^>]*>(.*?)</title", re.IGNORECASE | re.DOTALL)
 
@@ -60,6 +61,8 @@ class AnswerDecoder:
         self.folder = folder
         self.failure: Failure | None = None
         self.shown = False
+        self.ok = status in _OK
+        """Whether the status promises an answer."""
         self._status = status
         self._headers = headers or {}
         self._now_ms = now_ms
@@ -70,11 +73,6 @@ class AnswerDecoder:
         self._size = 0
         self._kept: list[bytes] = []
         self._form: Form = "unseen"
-
-    @property
-    def ok(self) -> bool:
-        """Whether the status promises an answer."""
-        return self._status in _OK
 
     @property
     def done(self) -> bool:
@@ -88,21 +86,33 @@ class AnswerDecoder:
 
     def feed(self, chunk: bytes) -> Sequence[ModelDelta]:
         """Take the next bytes of the body; return what to show."""
-        return () if self.done else self._guard(lambda: self._take(chunk))
+        if self.failure is not None or self.folder.terminated:
+            return ()
+        return self._guard(self._take, chunk)
 
     def _take(self, packed: bytes) -> Sequence[ModelDelta]:
-        chunk = self._inflater.feed(packed, self._answer_bytes_max)
+        chunk = packed if self._inflater.plain else self._inflater.feed(packed, self._answer_bytes_max)
+        left = (self._answer_bytes_max if self.ok else ERROR_BYTES_MAX) - self._size
         self._size += len(chunk)
-        if not self.ok:
-            if self._size <= ERROR_BYTES_MAX:
-                self._kept.append(chunk)
-            return ()
-        if self._size > self._answer_bytes_max:
-            return self._fail(Failure(Fault.TOO_LARGE, f"the answer is larger than {self._answer_bytes_max} bytes"))
+        if len(chunk) > left:
+            return self._take_last(chunk[: max(left, 0)])
         if self._form == "events":
             return self._fold(self._sse.feed(chunk))
         self._kept.append(chunk)
-        return self._look() if self._form == "unseen" else ()
+        return self._look() if self.ok and self._form == "unseen" else ()
+
+    def _take_last(self, chunk: bytes) -> Sequence[ModelDelta]:
+        """Take what is left below the cap: of an error that is enough, of an answer it is not."""
+        self._kept.append(chunk)
+        if not self.ok:
+            return ()
+        shown = self._fold(self._sse.feed(chunk)) if self._form == "events" else []
+        if not self.done:
+            self._fail(Failure(Fault.TOO_LARGE, f"the answer is larger than {self._answer_bytes_max} bytes"))
+        return shown
+
+    def _take_end(self) -> Sequence[ModelDelta]:
+        return self._fold(self._sse.close())
 
     def close(self) -> Sequence[ModelDelta]:
         """Take the end of the body; return what to show."""
@@ -113,7 +123,7 @@ class AnswerDecoder:
             return self._fail(self._classify(told))
         match self._form:
             case "events":
-                return self._guard(lambda: self._fold(self._sse.close()))
+                return self._guard(self._take_end)
             case "json":
                 return self._guard(self._fold_body)
             case "other":
@@ -163,12 +173,17 @@ class AnswerDecoder:
                 self.failure = Failure(Fault.MALFORMED_STREAM, _TOO_DEEP)
                 break
             shown += found
+        if self._sse.too_large and not self.done:
+            self.failure = Failure(Fault.TOO_LARGE, _EVENT_TOO_LARGE)
         return shown
 
     def _fold_body(self) -> Sequence[ModelDelta]:
         text = b"".join(self._kept).decode("utf-8-sig", "replace")
         try:
             value = read_with_doubles(text)
+            if isinstance(value, list) and len(value) == 1:
+                # So some gateways send their errors.
+                value = value[0]
         except json.JSONDecodeError as error:
             if error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string"):
                 return self._fail(Failure(Fault.TRUNCATED_STREAM, "the answer ended in the middle of its JSON"))
@@ -177,14 +192,14 @@ class AnswerDecoder:
             return self._fail(Failure(Fault.PROTOCOL, f"the answer is JSON that cannot be read: {error}"))
         return self.folder.fold_body(value)
 
-    def _guard(self, work: Callable[[], Sequence[ModelDelta]]) -> Sequence[ModelDelta]:
+    def _guard(self, work: Callable[..., Sequence[ModelDelta]], *pieces: bytes) -> Sequence[ModelDelta]:
         """Turn what the layers below raise into the failure of this answer."""
         try:
-            shown = work()
+            shown = work(*pieces)
         except WireFault as fault:
             return self._fail(self._failure_of(fault))
-        except EventTooLarge as error:
-            return self._fail(Failure(Fault.TOO_LARGE, str(error)))
+        except EventTooLarge:
+            return self._fail(Failure(Fault.TOO_LARGE, _EVENT_TOO_LARGE))
         except RecursionError:
             return self._fail(Failure(Fault.PROTOCOL, _TOO_DEEP))
         self.shown = self.shown or bool(shown)

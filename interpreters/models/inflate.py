@@ -21,11 +21,13 @@ class Inflater:
 
     def __init__(self, encoding: str) -> None:
         self._encoding = encoding.strip().lower()
+        self.plain = self._encoding in _PLAIN
+        """Whether there is nothing to unpack."""
         self._stream = zlib.decompressobj(_EITHER_HEADER)
 
     def feed(self, chunk: bytes, limit: int) -> bytes:
         """Return what the chunk unpacks to; more than ``limit`` bytes only by one, which tells that there is more."""
-        if self._encoding in _PLAIN:
+        if self.plain:
             return chunk
         if self._encoding not in _ZLIB:
             raise WireFault(Failure(Fault.PROTOCOL, f"the answer is compressed with {self._encoding!r}, expected gzip"))

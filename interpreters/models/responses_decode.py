@@ -17,7 +17,7 @@ from agentcore.messages import FinishReason, Usage
 from interpreters.models.assembly import Assembly, Reply
 from interpreters.models.failures import Failure, WireFault, told_fault
 from interpreters.models.faults import Fault
-from interpreters.models.reading import TERMINATOR, event_value, finish_of, malformed, object_of, text_of
+from interpreters.models.reading import event_value, finish_of, is_terminator, malformed, object_of, text_of
 from interpreters.models.responses_items import Items
 from interpreters.models.responses_parts import CALL_KINDS, CallItem, MessageItem, OpenItem, ReasoningItem
 from interpreters.models.usage import later, responses_usage, timings_usage
@@ -25,6 +25,7 @@ from interpreters.models.verbatim import argument_text
 from interpreters.support.ports_model import ModelDelta, TextDelta
 
 _WAITING = ("response.created", "response.in_progress", "response.queued")
+_COUNTS = frozenset({"usage", "response", "timings"})
 _ENDS: Mapping[str, str] = {
     "response.completed": "completed",
     "response.done": "completed",
@@ -57,13 +58,16 @@ class ResponsesFolder:
 
     def fold_event(self, name: str, data: str) -> list[ModelDelta]:
         """Take one server-sent event; return what to show."""
-        if not data.strip():
-            return []
-        if data.strip() == TERMINATOR:
+        if is_terminator(data):
             self.stated = self.terminated = True
+            return []
+        if not data or data.isspace():
             return []
         value = event_value(name, data)
         kind = text_of(value.get("type")) or name
+        if kind == "response.output_text.delta":
+            # What almost every piece of an answer is.
+            return self._say(value, value.get("delta"), refused=False, whole=False)
         if kind in ("error", "response.error") or (value.get("error") and kind not in _ENDS):
             raise told_fault(value)
         self._count(value)
@@ -106,6 +110,8 @@ class ResponsesFolder:
         self._model = text_of(response.get("model")) or self._model
 
     def _count(self, value: Mapping[str, Any]) -> None:
+        if _COUNTS.isdisjoint(value):
+            return
         for told in (value.get("usage"), object_of(value.get("response")).get("usage")):
             found = responses_usage(told)
             self._counted = self._counted or found != Usage()
@@ -143,8 +149,8 @@ class ResponsesFolder:
                 return self._take_item(value, ends=True)
             case "response.content_part.added" | "response.content_part.done":
                 return self._take_content(value)
-            case "response.output_text.delta" | "response.refusal.delta":
-                return self._say(value, value.get("delta"), refused="refusal" in kind, whole=False)
+            case "response.refusal.delta":
+                return self._say(value, value.get("delta"), refused=True, whole=False)
             case "response.output_text.done":
                 return self._say(value, value.get("text"), refused=False, whole=True)
             case "response.refusal.done":

@@ -27,6 +27,8 @@ class Items:
     def __init__(self) -> None:
         self._items: list[OpenItem] = []
         self._by_index: dict[int, OpenItem] = {}
+        self._latest: tuple[tuple[Any, ...], OpenItem] | None = None
+        """Where the piece before belonged: most pieces follow one of their own."""
 
     @property
     def all(self) -> list[OpenItem]:
@@ -43,6 +45,7 @@ class Items:
 
     def end(self, index: Any, told: Mapping[str, Any]) -> OpenItem:
         """Return the item that is told whole."""
+        self._latest = None
         place = _index(index)
         item = self._known(place, told, begins=False)
         if item is None and place is None and not told.get("id") and not told.get("call_id"):
@@ -51,7 +54,13 @@ class Items:
 
     def at(self, kinds: tuple[str, ...], index: Any, item_id: Any) -> OpenItem:
         """Return the item that a piece belongs to, beginning one of the first kind where there is none."""
-        place, name = _index(index), text_of(item_id)
+        if self._latest is not None and self._latest[0] == (kinds, index, item_id):
+            return self._latest[1]
+        item = self._at(kinds, _index(index), text_of(item_id))
+        self._latest = ((kinds, index, item_id), item)
+        return item
+
+    def _at(self, kinds: tuple[str, ...], place: int | None, name: str) -> OpenItem:
         named = [item for item in self._items if name and item.id == name and item.kind in kinds]
         found = self._by_index.get(place) if place is not None else None
         if named:
@@ -77,6 +86,7 @@ class Items:
 
     def _open(self, kind: str, index: int | None) -> OpenItem:
         item = open_item(kind, index)
+        self._latest = None
         self._items.append(item)
         if index is not None:
             self._by_index[index] = item

@@ -133,6 +133,9 @@ class MessageItem(OpenItem):
 
     def content(self, index: Any, *, refused: bool) -> Told:
         """Return the content at an index, beginning it where it is new; without an index the newest of its kind."""
+        known = self.contents.get(index) if isinstance(index, int) else None
+        if known is not None and known.refused is refused:
+            return known
         alike = [at for at, told in self.contents.items() if told.refused is refused]
         at = index if isinstance(index, int) else (alike[-1] if alike else len(self.contents))
         found = self.contents.get(at)
