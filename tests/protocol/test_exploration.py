@@ -96,6 +96,22 @@ def test_laws_share_a_memory_and_report_under_their_own_names():
     assert len(asked) == findings.transitions
 
 
+def test_what_a_monitor_reports_of_a_law_that_is_left_out_ends_no_way():
+    monitor = Monitor(None, lambda memory, transition: (memory, [("another", "no")]))
+    findings = explore_protocol(counter(3, laws=[ProtocolLaw("mine", monitor=monitor)]))
+    assert findings.holds
+    assert findings.states == 4
+
+
+def test_where_a_way_was_ended_by_a_broken_law_nothing_is_claimed_about_the_end():
+    """``a`` leads to ``b`` alone, and that way breaks a law: whether ``a`` can be left is not known."""
+    law = ProtocolLaw("not-to-b", transition=lambda step: "b" if step.after == "b" else None)
+    edges = {"s": "ae", "a": "b", "b": "e"}
+    findings = explore_protocol(graph(edges, accepting=lambda state: state == "e", laws=(law,)))
+    assert [each.law for each in findings.broken] == ["not-to-b"]
+    assert findings.undecided == ("dead-end", "no-way-out")
+
+
 def test_a_law_may_look_at_everything_that_was_explored():
     law = ProtocolLaw("few", graph=lambda graph: Found(4, "five states") if len(graph.states) > 4 else None)
     assert events_of(explore_protocol(counter(9, laws=(law,))).counterexample("few")) == ["up"] * 4
@@ -255,6 +271,7 @@ class Told(Slotted):
     [
         (Point({"b", "a"}), "Point(x={'a', 'b'})"),
         (Frozen([frozenset(), (1,)]), "Frozen(x=[frozenset(), (1,)])"),
+        (({"b", "a"}, 1), "({'a', 'b'}, 1)"),
         (Slotted({"k": {2, 1}}), "Slotted(x={'k': {1, 2}})"),
         (Told(1), "told"),
         ("plain", "plain"),

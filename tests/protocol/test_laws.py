@@ -44,6 +44,11 @@ def test_a_law_catches_a_loop_that_breaks_it_by_a_shortest_way(law):
     assert not findings.holds
 
 
+def test_an_orphan_that_is_dropped_is_no_lost_result():
+    findings = explore_protocol(protocol_of(BROKEN["orphan-result"]()))
+    assert [each.law for each in findings.broken] == ["orphan-result"]
+
+
 def test_every_law_has_a_loop_that_breaks_it():
     assert set(TEXTS) < set(BROKEN)
 
