@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from attrs import evolve
 
-from agentcore import Effect, Limits, outstanding
+from agentcore import Effect, Limits, Reduction, outstanding, reduce
 from agentcore.codec import CODEC
 from agentcore.commands import CancelModel, CancelTool, RequestModel
 from agentcore.events import AbortScope, ModelFailure, SessionResumed, ToolSucceeded
@@ -21,14 +21,14 @@ from agentcore.messages import (
     ToolResult,
     Usage,
 )
-from agentcore.states import Because, Exhausted, Settled, StopReason
+from agentcore.states import Because, Exhausted, RunningTools, Settled, StopReason
 from agentcore.steps.base import why
 from agentcore.testing.core import Core
 from agentcore.testing.laws import LAWS
 from agentcore.testing.laws.base import Graph
 from agentcore.testing.laws.ranking import ranking
 from agentcore.testing.world import Attempt, Deed, World
-from tests.core.driver import call
+from tests.core.driver import Session, call, tool
 from tests.laws.forging import asked, call_in, last, running, session, waiting_for, with_call, wrong
 
 SETTLED = Settled(why(Because.TOOL_SUCCEEDED), Succeeded("ok"))
@@ -296,6 +296,77 @@ class TestRecovery:
 
         assert "SessionResumed was ignored" in LAWS["L19"].state(made.state, Core(examine=deaf))
 
+    def test_an_abort_when_the_time_is_up_as_well_reaches_all_of_it(self):
+        made = running(Effect.FENCEABLE, Effect.FENCEABLE, limits=Limits(turn_ms=1_000))
+        made.wait(5_000)
+        made.abort(AbortScope.CALL, "1.1.0")
+        assert LAWS["L20"].transition(last(made).passage()) is None
+
+    def test_an_abort_that_blocks_the_turn_reaches_all_of_it(self):
+        made = Session(tool("a", on_failure="block"), tool("b"))
+        made.prompt()
+        made.reply(call("a"), call("b"))
+        made.abort(AbortScope.CALL, "1.1.0")
+        assert made.phase is not RunningTools
+        assert LAWS["L20"].transition(last(made).passage()) is None
+
+    def test_a_crash_is_survived_where_a_request_is_being_stopped_and_where_time_has_to_pass(self):
+        made = session(limits=Limits(model_ms=1_000))
+        made.prompt()
+        made.opened()
+        made.abort()
+        assert LAWS["L19"].state(made.state, Core()) is None
+        made = running(Effect.OPAQUE)
+        made.lose()
+        assert LAWS["L19"].state(made.state, Core()) is None
+
+    def test_a_session_that_answers_without_end_after_a_crash_is_found_out(self):
+        made = asked()
+
+        def anew(state, event):
+            judged = made.reduce.examine(state, event)
+            return evolve(judged, reduction=type(judged.reduction)(evolve(made.state, seq=state.seq + 1), ()))
+
+        assert "the turn does not end" in LAWS["L19"].state(made.state, Core(examine=anew))
+
+
+class TestAnywhere:
+    """What is the same for all laws."""
+
+    @pytest.mark.parametrize("law", [law for law in LAWS.values() if law.transition], ids=lambda law: law.name)
+    def test_where_nothing_happened_nothing_is_broken(self, law):
+        step = last(running())
+        assert law.transition(step.passage(step.before, commands=())) is None
+
+    def test_the_ranking_falls_with_every_answer(self):
+        made = session(limits=Limits(model_retries=2, turn_ms=10**9), prepares_steps=True, reviews_completion=True)
+        ranks = []
+
+        def next_one(verb, *args):
+            verb(*args)
+            ranks.append(ranking(made.state))
+
+        next_one(made.prompt)
+        next_one(made.prepared)
+        next_one(made.opened)
+        next_one(made.reply, call("a"))
+        next_one(made.saved)
+        next_one(made.allow, "1.1.0")
+        next_one(made.saved)
+        next_one(made.succeed)
+        next_one(made.prepared)
+        next_one(made.reply, "Done.")
+        next_one(made.accept)
+        next_one(made.saved)
+        assert None not in ranks
+        assert ranks == sorted(set(ranks), reverse=True)
+        stopping = session()
+        stopping.prompt()
+        stopping.abort()
+        waits = ranking(stopping.state)
+        stopping.model_stops()
+        assert waits > ranking(stopping.state)
+
 
 class TestWorld:
     """L7, L17, L18, and the ranking."""
@@ -320,6 +391,10 @@ class TestWorld:
         assert "1.1.0 is settled as" in LAWS["L7"].world(world, denied)
         assert LAWS["L7"].world(world, step.passage(with_call(step.after, state=SETTLED))) is None
         assert LAWS["L7"].world(world, step.passage(step.before)) is None
+        says = Settled(why(Because.TOOL_SUCCEEDED), NotExecuted(NotExecutedReason.PERSON_SAYS))
+        assert LAWS["L7"].world(world, step.passage(with_call(step.after, state=says))) is None
+        void = World(attempts=(evolve(self.DONE, deed=Deed.VOID),))
+        assert LAWS["L7"].world(void, denied) is None
 
     def test_something_can_happen_until_the_end(self):
         stuck = Graph(ends=[False], asks=[False], edges=[[]])
@@ -340,6 +415,13 @@ class TestWorld:
         assert "is another one after it was written" in LAWS["L18"].state(state, changed)
         changed = Core(codec=Odd(decode_event=lambda data: CODEC.decode_event(data) and None))
         assert "is another one after it was written" in LAWS["L18"].state(state, changed)
+        answers = iter(range(1000))
+        fickle = Core(
+            examine=lambda given, event: evolve(
+                reduce.examine(given, event), reduction=Reduction(given, (next(answers),))
+            )
+        )
+        assert "leads elsewhere" in LAWS["L18"].state(state, fickle)
 
     def test_there_is_no_ranking_where_a_loop_is_unbounded(self):
         assert ranking(asked(limits=Limits(model_retries=None)).state) is None
