@@ -45,7 +45,7 @@ def _read_message(reader: Reader, message: Json, where: str) -> None:
         called = reader.word(message.get("tool_call_id"), f"{where}.tool_call_id")
         reader.add(Item("tool", results=(WireResult(called, words_of(content)),)))
     elif role == "assistant":
-        calls = message.get("tool_calls") or ()
+        calls = reader.list(message.get("tool_calls") or [], f"{where}.tool_calls")
         found = tuple(_read_call(reader, each, f"{where}.tool_calls[{number}]") for number, each in enumerate(calls))
         if not found and not words_of(content) and not message.get("refusal"):
             reader.complain(f"{where} is an assistant's message with neither words nor calls")

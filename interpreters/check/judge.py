@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from interpreters.check.record import Asking, Record
 from interpreters.check.rules import Finding, Rule
-from interpreters.check.scenarios import Fault, Kind
+from interpreters.check.scenarios import Fault, Kind, Moment
 from interpreters.check.setup import Setup
 from interpreters.check.wire import Item, WireCall
 
@@ -30,7 +30,7 @@ def judge_requests(record: Record, setup: Setup) -> Judged:
         for judged in (_pairing(asking), _origin(record, asking), _prompt(record, asking, setup)):
             exercised |= judged[0]
             found += judged[1]
-    for judged in (_stability(record, setup), _silence(record, setup)):
+    for judged in (_stability(record, setup), _silence(record, setup), _going_on(record)):
         exercised |= judged[0]
         found += judged[1]
     return exercised, found
@@ -197,6 +197,18 @@ def _silence(record: Record, setup: Setup) -> Judged:
             what = f"a request after the final answer, which request {ended.number} had got"
             found.append(Finding(Rule.QUIET_AFTER_END, what, asking.number))
     return exercised, found
+
+
+def _going_on(record: Record) -> Judged:
+    """Where no deed was under way, nothing is in doubt, so nothing excuses a turn that is lost."""
+    act = record.scenario.act
+    in_doubt = act is None or act.moment not in (Moment.STREAM, Moment.NEXT_REQUEST)
+    if in_doubt or not record.acted(Kind.KILL) or record.lives == 1:
+        return set(), []
+    if any(asking.life > 1 for asking in record.askings):
+        return {Rule.GOES_ON}, []
+    what = "it was killed while the model was answering, and started again without asking the model"
+    return {Rule.GOES_ON}, [Finding(Rule.GOES_ON, what, len(record.askings))]
 
 
 def _calls(asking: Asking) -> bool:

@@ -30,6 +30,7 @@ class Rule(StrEnum):
     IN_ORDER = "in-order"
     RESULT_OF_ITS_CALL = "result-of-its-call"
     CONTINUES = "continues"
+    GOES_ON = "goes-on"
     QUIET_AFTER_END = "quiet-after-end"
     QUIET_AFTER_CANCEL = "quiet-after-cancel"
     EXECUTED_ONCE = "executed-once"
@@ -55,6 +56,7 @@ MEANINGS: Mapping[Rule, str] = MappingProxyType(
         Rule.IN_ORDER: "results stand in the order of their calls",
         Rule.RESULT_OF_ITS_CALL: "the result of a call is what its own tool answered",
         Rule.CONTINUES: "the model is told the results of what it asked for",
+        Rule.GOES_ON: "after a kill while the model was answering, the resumed program asks it again",
         Rule.QUIET_AFTER_END: "after the final answer the model is not asked again",
         Rule.QUIET_AFTER_CANCEL: "after a cancel the model is not asked again",
         Rule.EXECUTED_ONCE: "no deed is done twice",

@@ -1,4 +1,4 @@
-"""Every rule catches an agent that breaks it, and no other agent; what a program does not offer is no pass."""
+"""Every rule catches an agent that breaks it, a correct one passes; what a program does not offer is no pass."""
 
 from __future__ import annotations
 
@@ -28,6 +28,8 @@ BROKEN = [
     (Rule.RESULT_OF_ITS_CALL, "crosses", "parallel-calls", EVERYWHERE),
     (Rule.CONTINUES, "stops_after_tools", "one-call", CHAT),
     (Rule.CONTINUES, "believes_the_label", "labelled-stop", ("chat", "anthropic")),
+    (Rule.GOES_ON, "forgets_the_turn", "kill-in-stream", CHAT),
+    (Rule.GOES_ON, "forgets_the_turn", "kill-after-a-round", CHAT),
     (Rule.QUIET_AFTER_END, "asks_again", "text-only", EVERYWHERE),
     (Rule.QUIET_AFTER_CANCEL, "ignores_the_cancel", "cancel-in-tool", CHAT),
     (Rule.NOT_AFTER_CANCEL, "ignores_the_cancel", "cancel-in-stream", EVERYWHERE),
@@ -57,13 +59,13 @@ def test_every_rule_has_an_agent_that_breaks_it_and_a_meaning():
 
 
 def test_every_broken_agent_is_used():
-    kept = {"kit", "good", "engine", "offers_nothing", "asks_nobody"}
+    kept = {"kit", "good", "uses_mcp", "engine", "offers_nothing", "asks_nobody"}
     assert {file.stem for file in AGENTS.glob("*.py")} - kept == {agent for _, agent, *_ in BROKEN}
 
 
 @pytest.mark.parametrize("dialect", EVERYWHERE)
 def test_a_correct_agent_passes_everything_and_every_rule_is_asked(attack, dialect):
-    report = attack("good", dialect=dialect, generated=6, jobs=4)
+    report = attack("good", dialect=dialect, generated=4, jobs=8)
     assert report.held, report.to_text()
     assert set(report.rules.values()) == {Verdict.HELD}
     assert {each.verdict for each in report.outcomes} == {Verdict.HELD}

@@ -15,14 +15,10 @@ SPOKEN = tuple(name for name in ("chat", "responses", "anthropic") if name in DI
 """The dialects that the engine speaks."""
 
 FIRST = (
-    "parallel-calls",
     "arguments-that-are-no-json",
     "duplicate-ids",
     "cut-call-that-parses",
     "disconnect",
-    "denial",
-    "cancel-in-tool",
-    "kill-in-stream",
     "kill-in-deed-of-two",
     "kill-after-a-round",
 )
@@ -43,7 +39,7 @@ def engine(attack):
 
 @pytest.mark.req("R-022")
 def test_the_engine_keeps_every_rule_over_chat_completions(engine):
-    report = engine(jobs=3, generated=4)
+    report = engine(jobs=4, generated=2)
     assert report.held, report.to_text()
     assert set(report.rules.values()) == {Verdict.HELD}
     assert {each.verdict for each in report.outcomes} == {Verdict.HELD}
