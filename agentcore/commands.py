@@ -235,18 +235,20 @@ TAGS: Mapping[type[Command], str] = {kind: tag_of(kind) for kind in COMMANDS}
 
 def key_of(command: Command) -> Key:
     """Return the identity of a command; a rejection is identified by its event and time and never outstanding."""
-    name = TAGS[type(command)]
-    match command:
-        case PersistCheckpoint(seq=seq, epoch=epoch, attempt=attempt):
-            return Key(name, str(seq), epoch, attempt)
-        case RecordRejection(rejection=rejection, at=at):
-            return Key(name, rejection.event, 0, at)
-        case StartTimer(timer_id=timer_id, epoch=epoch, attempt=attempt):
-            return Key(name, timer_id, epoch, attempt)
-        case PrepareStep() | RequestModel() | CancelModel() | CompactContext() | ReviewCompletion():
-            return Key(name, command.request_id, command.epoch, command.attempt)
-        case _:
-            return Key(name, command.call_id, command.epoch, command.attempt)
+    kind = type(command)
+    if isinstance(command, RecordRejection):
+        return Key(TAGS[kind], command.rejection.event, 0, command.at)
+    return Key(TAGS[kind], str(getattr(command, _SUBJECTS[kind])), command.epoch, command.attempt)
+
+
+def _subject(kind: type[Command]) -> str:
+    """Return the field of a command that says what it is about."""
+    names = {field.name for field in attrs.fields(kind)}
+    return next(name for name in ("call_id", "request_id", "timer_id", "seq") if name in names)
+
+
+_SUBJECTS: Mapping[type[Command], str] = {kind: _subject(kind) for kind in COMMANDS if kind is not RecordRejection}
+"""Of each command that can be outstanding, the field whose value is the id of its key."""
 
 
 ANSWERS: Mapping[type[Command], tuple[type[Event], ...]] = {

@@ -75,6 +75,8 @@ class Judgement:
 _KINDS = frozenset(EVENTS)
 """Classes of all events, to know one at once."""
 
+_OF_HOSTS = frozenset(HOST_EVENTS)
+
 _BEFORE_TIME = (AbortRequested, SessionResumed)
 """Events that come before the turn's time is looked at."""
 
@@ -318,7 +320,7 @@ def _unlisted(event: Event) -> Refused:
 
 
 def _sender(event: Event) -> Blame:
-    return Blame.HOST if isinstance(event, HOST_EVENTS) else Blame.WORLD
+    return Blame.HOST if type(event) in _OF_HOSTS else Blame.WORLD
 
 
 def _verdict(value: object) -> Ignored | Refused:

@@ -68,6 +68,8 @@ class Kept:
     """What the monitors of the journal remembered there."""
     journal: Journal | None
     """Its events."""
+    resumed: dict[tuple[int, tuple[str, ...]], Passage] = attrs.field(factory=dict, eq=False)
+    """How it was taken up, by the time and the options: the same from every place that may still lose so much."""
 
 
 @attrs.frozen
@@ -299,10 +301,12 @@ class Search:
                 continue
             tried.add(kept.key)
             for event, options in resumes(scene, kept.state):
-                passage, judgement = self._pass(kept.state, event, None)
                 step = Step(event, keeps=kept.state.seq)
+                passage = self._take_up(place, kept, step, options)
+                if passage is None:
+                    return
                 world = scene.world.after(passage)
-                if not self._judge(place, step, passage, judgement, world):
+                if self._object_to_world(place, step, world, passage):
                     return
                 values = tuple(
                     now if monitor.of_world else then
@@ -313,6 +317,19 @@ class Search:
                     left = _spent(left, option)
                 resumed = evolve(place, values=values, journal=kept.journal, kept=())
                 self._go(resumed, step, Source.CRASH, passage, world=world, left=left)
+
+    def _take_up(self, place: Place, kept: Kept, step: Step, options: tuple[str, ...]) -> Passage | None:
+        """Resume from what survived; ``None`` if a law objects. The first time stands for all that are the same."""
+        assert step.event is not None
+        known = kept.resumed.get((step.event.at, options))
+        if known is not None:
+            self.transitions += 1
+            return known
+        passage, judgement = self._pass(kept.state, step.event, None)
+        if not self._judge(place, step, passage, judgement, None):
+            return None
+        kept.resumed[step.event.at, options] = passage
+        return passage
 
     def _judge(
         self, place: Place, step: Step | Event, passage: Passage, judgement: Judgement, world: World | None

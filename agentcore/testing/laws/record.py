@@ -163,11 +163,12 @@ def late_results_start_nothing(passage: Passage) -> str | None:
     is told of the very attempt that is being found out is neither foreign nor stale. A late or repeated answer that
     says the same as what is known may be ignored, unless its id was never minted.
     """
-    key = answered_key(passage.event)
+    verdict = passage.verdict
+    key = answered_key(passage.event) if verdict != "rejected" else None
     if key is None or isinstance(passage.event, SessionResumed):
         return None
-    if passage.verdict != "accepted":
-        foreign = passage.verdict == "ignored" and _is_foreign(passage.before, key)
+    if verdict != "accepted":
+        foreign = verdict == "ignored" and _is_foreign(passage.before, key)
         return f"{key.id} was never minted, but it was not refused" if foreign else None
     if key in passage.waited_for or _speaks_of_present(passage.before, key, passage.event):
         return None
