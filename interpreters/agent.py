@@ -89,8 +89,7 @@ class Agent:
     ) -> None:
         """Put an agent together.
 
-        ``ValueError`` for an unknown preset, a name that means no model or whose key is missing, parts that contradict
-        each other, or text that cannot be stored.
+        ``ValueError`` for an unknown preset or model, a missing key, parts that clash, or text that cannot be stored.
         """
         preset = _preset_of(policy)
         self.store: Store = store or MemoryStore()

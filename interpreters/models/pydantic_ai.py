@@ -31,6 +31,7 @@ from agentcore.events import ModelFailed, ModelReplied, ModelStopped
 from agentcore.messages import FinishReason, Usage, clean_text
 from interpreters.models.failures import Failure
 from interpreters.models.faults import Fault
+from interpreters.models.patience import Timeouts
 from interpreters.models.prices import ListedPrices, Pricing
 from interpreters.models.pydantic_ai_failures import failure_of
 from interpreters.models.pydantic_ai_messages import label_of, metadata_for, reply_of, requests_of, tools_of
@@ -114,7 +115,8 @@ class PydanticAIModel:
             fresh = await attempt.run.credentials()
             attempt.secrets = tuple(fresh.values())
             # Options are the host's: the model reads of them what it knows.
-            settings = cast("ModelSettings", dict(await attempt.run.converted(_settings(options, fresh))))
+            wanted = self._habits() | _settings(options, fresh)
+            settings = cast("ModelSettings", dict(await attempt.run.converted(wanted)))
         except Exception as error:  # noqa: BLE001 - a hook of the host may raise anything, and that is said
             attempt.failure = Failure(Fault.HOOK_FAILED, f"a hook failed: {type(error).__name__}: {error}")
             return
@@ -129,6 +131,10 @@ class PydanticAIModel:
         attempt.whole = True
         for part in attempt.answer.parts:
             attempt.show(part)
+
+    def _habits(self) -> dict[str, Any]:
+        """Return what holds unless the options say otherwise: sent once (D-13), and given up when it is silent."""
+        return {"max_retries": 0} | ({"timeout": Timeouts().idle_s} if self._stream else {})
 
     def _opened(self, written: Any, settings: ModelSettings, parameters: models.ModelRequestParameters) -> Any:
         return direct.model_request_stream(
@@ -245,8 +251,8 @@ async def _follow(attempt: _Attempt, opening: Any) -> None:
 
 
 def _settings(options: Options, headers: Mapping[str, str]) -> dict[str, Any]:
-    """Return the settings of a request: sent once whatever the library's habit, and what the options say."""
-    found: dict[str, Any] = {"max_retries": 0} | dict(options.rest)
+    """Return what the options and the fields that authorise say, as pydantic-ai's settings."""
+    found: dict[str, Any] = dict(options.rest)
     common = {"max_tokens": options.max_tokens, "parallel_tool_calls": options.parallel, "cache": options.cache}
     found |= {name: value for name, value in common.items() if value is not None}
     if options.tool_choice is not None:

@@ -12,9 +12,11 @@ from interpreters.cli.exits import Exit
 from interpreters.cli.host import make_host
 from interpreters.cli.output import Output
 from interpreters.cli.parser import parse
+from interpreters.models import PROFILES
 from interpreters.models.names import VARIABLES
 from interpreters.models.prices import HOW_TO_GET, price_list
 from tests.cli.replies import say
+from tests.conftest import ROOT
 from tests.models.byteserver import RESET, Answer, chunk, events, serving
 
 KEY = "marker-key-9f8e7d6c5b4a"
@@ -96,6 +98,14 @@ def test_a_model_of_pydantic_ai_can_be_named(cli):
     assert (ran.code, "nobody" in ran.err, "Traceback" in ran.err) == (Exit.USAGE, True, False)
     ran = cli("run", "hi", "--model", "pydantic-ai:test", "--base-url", "http://127.0.0.1:1")
     assert "--base-url says nothing to pydantic-ai" in ran.err
+
+
+@pytest.mark.parametrize("name", PROFILES)
+def test_the_page_names_every_provider_with_its_variables(name):
+    page = (ROOT / "docs/cli.md").read_text(encoding="utf-8")
+    profile = PROFILES[name]
+    for piece in (name, *profile.key_variables, *profile.url_variables):
+        assert f"`{piece}`" in page
 
 
 # What it may cost

@@ -41,6 +41,7 @@ from agentcore.messages import (
 )
 from agentcore.policy import ModelSettings, ToolContract
 from interpreters import Agent, FileStore, ModelNotNamed, allow, model_named, tool
+from interpreters.models.patience import Timeouts
 from interpreters.models.prices import Prices
 from interpreters.models.pydantic_ai import PydanticAIModel, usage_of
 from interpreters.models.pydantic_ai_failures import failure_of
@@ -266,7 +267,14 @@ async def test_options_and_hooks_reach_the_model_as_its_settings():
         convert=lambda view, body: body | {"seed": 7},
     )
     await PydanticAIModel(FunctionModel(stream_function=pieces)).answer(seen.run)
-    told = {"temperature": 0.5, "max_tokens": 9, "parallel_tool_calls": False, "seed": 7, "max_retries": 0}
+    told = {
+        "temperature": 0.5,
+        "max_tokens": 9,
+        "parallel_tool_calls": False,
+        "seed": 7,
+        "max_retries": 0,
+        "timeout": Timeouts().idle_s,
+    }
     assert found == told | {"tool_choice": ["now"], "extra_headers": {"x-token": KEY}}
     assert [ran.hook for ran in seen.traced if isinstance(ran, HookRan)] == ["refresh-credentials", "convert-to-wire"]
 
@@ -422,6 +430,16 @@ async def test_a_hanging_server_is_left_when_told_to_stop():
         event = await model.answer(seen.run)
     assert isinstance(event, ModelStopped)
     assert event.parts == (TextPart("half"),)
+
+
+@ASYNCIO
+@pytest.mark.anyio
+@in_time
+async def test_a_silent_server_is_given_up():
+    with serving(Answer((*events(chunk({"content": "half"}), done=False), HANG))) as server:
+        asked = view_of(user("go"), settings=ModelSettings(options='{"timeout": 0.2}'))
+        event = await openai_model(server.url).answer(watched(asked).run)
+    assert (event.code, event.kind, event.output_shown) == ("idle-timeout", ModelFailure.RETRYABLE, True)
 
 
 @ASYNCIO
