@@ -38,8 +38,8 @@ MODEL_VARIABLES = ("AGENTCORE_MODEL", "OPENAI_MODEL")
 class Setting:
     """A value and where it comes from."""
 
-    value: str
-    """The value, without blanks around it."""
+    value: str = attrs.field(repr=False)
+    """The value, without blanks around it; it may be a key."""
     source: str
     """``flag``, ``environment``, ``file`` or ``default``."""
     name: str = ""
@@ -50,11 +50,11 @@ class Setting:
 class Settings:
     """What was set, by whom."""
 
-    flags: Mapping[str, str | None]
+    flags: Mapping[str, str | None] = attrs.field(repr=False)
     """Values of flags by name."""
-    environment: Mapping[str, str]
+    environment: Mapping[str, str] = attrs.field(repr=False)
     """The environment."""
-    file: Mapping[str, str]
+    file: Mapping[str, str] = attrs.field(repr=False)
     """Our lines of ``.env``."""
 
     def get(self, flag: str, *variables: str) -> Setting | None:

@@ -91,6 +91,12 @@ def test_the_key_comes_from_wherever_it_is_set():
         assert "k'" not in repr(found)
 
 
+def test_no_setting_is_shown_by_its_repr():
+    given = settings({"api_key": "marker-1"}, {"OPENAI_API_KEY": "marker-2"}, {"AGENTCORE_API_KEY": "marker-3"})
+    told = [repr(given), repr(given.get("api_key")), repr(given.get("", "OPENAI_API_KEY"))]
+    assert not [text for text in told if "marker" in text]
+
+
 def test_a_missing_key_names_the_variable():
     with pytest.raises(
         Problem,
