@@ -40,7 +40,7 @@ CALL_KIND = "tool_use"
 EXECUTED_SUFFIX = "_tool_use"
 """How every kind of block ends that tells of a call which the provider runs."""
 
-_WORDS = {"text_delta": "text", "thinking_delta": "thinking"}
+_WORDS: Mapping[str, str] = {"text_delta": "text", "thinking_delta": "thinking"}
 _CALL_FIELDS = ("id", "name", "input")
 _SHORT = 100
 

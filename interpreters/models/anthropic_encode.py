@@ -8,18 +8,19 @@
 3. Where a cache is asked for and hints are understood, four places are marked: the tools, the instructions, the end of
    the request, and the end of the one before, where a provider that looks back only so far still finds it. A host that
    marks parts itself marks all of them: lifetimes have an order among them that two hands would break.
+4. Thinking by a fixed budget cannot begin between a call and its result: there it is not asked for.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from agentcore.policy import ToolContract
 from agentcore.projections import RequestView
-from interpreters.models.anthropic_turns import Writer
+from interpreters.models.anthropic_turns import RESULT_KIND, THINKING_KINDS, Writer
 from interpreters.models.profiles import DEFAULT, Profile
 from interpreters.models.reading import object_of
 from interpreters.models.writing import Json, Options, read_options, with_rest
@@ -36,8 +37,7 @@ OUTPUT_TOKENS: tuple[tuple[re.Pattern[str], int], ...] = (
 """Bounds of an answer's tokens by the model's name, the first that fits. Newer models of Anthropic bear more; what
 others serve under this dialect may not."""
 
-_CHOICES = {"auto": "auto", "required": "any", "any": "any", "none": "none"}
-_UNMARKED = frozenset({"thinking", "redacted_thinking"})
+_CHOICES: Mapping[str, str] = {"auto": "auto", "required": "any", "any": "any", "none": "none"}
 
 
 def encode_anthropic(view: RequestView, model: str, profile: Profile = DEFAULT) -> Json:
@@ -57,7 +57,10 @@ def encode_anthropic(view: RequestView, model: str, profile: Profile = DEFAULT) 
     own_marks = turns.marked or "cache_control" in options.rest
     if profile.cache_hints and options.cache_control and not own_marks:
         _mark(body, options.cache_control)
-    return with_rest(body, options)
+    whole = with_rest(body, options)
+    if _thoughtless(whole):
+        del whole["thinking"]
+    return whole
 
 
 def _output_tokens(model: str, options: Options) -> int:
@@ -90,10 +93,19 @@ def _choice(options: Options) -> Any:
     return told if told.get("type") == "none" else told | {"disable_parallel_tool_use": not options.parallel}
 
 
+def _thoughtless(body: Json) -> bool:
+    """Say whether thinking is asked for while results are given to a model that did not think before its calls."""
+    if object_of(body.get("thinking")).get("type") != "enabled":
+        return False
+    *before, last = body["messages"]
+    in_loop = bool(before) and any(block["type"] == RESULT_KIND for block in last["content"])
+    return in_loop and before[-1]["content"][0]["type"] not in THINKING_KINDS
+
+
 def _mark(body: Json, hint: Json) -> None:
     """Put the hint on the ends of what stays the same."""
     for blocks in _lasting(body):
-        last = next((block for block in reversed(blocks) if block.get("type") not in _UNMARKED), None)
+        last = next((block for block in reversed(blocks) if block.get("type") not in THINKING_KINDS), None)
         if last is not None:
             last["cache_control"] = dict(hint)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import re
+from collections.abc import Mapping
 
 from agentcore.messages import MediaPart
 from interpreters.models.writing import Json, address_of
@@ -15,7 +16,7 @@ _DATA = re.compile(r"data:([^;,]*)((?:;[^;,]*)*),(.*)", re.DOTALL | re.IGNORECAS
 _WEB = re.compile(r"https?:", re.IGNORECASE)
 _PDF = "application/pdf"
 _TEXTS = frozenset({"application/json", "application/xml", "application/yaml", "application/toml"})
-_SPELLINGS = {"image/jpg": "image/jpeg"}
+_SPELLINGS: Mapping[str, str] = {"image/jpg": "image/jpeg"}
 
 
 def media_block(part: MediaPart) -> Json:

@@ -6,8 +6,10 @@
 3. Thinking, redacted thinking, calls that the provider ran and what came of them go back to the model that gave them,
    as they were, and to no other. A turn does not end in thinking: no model takes that back.
 4. A call that the provider ran goes with its result, and a result with its call. Without one it is only sent while it
-   may still be answered: as long as the user has not spoken since.
-5. An answer that the provider paused is continued by being sent back. The loop's nudge behind it is left out.
+   may still be answered: as long as the user has not spoken since. It may be run beside calls of ours, and its result
+   told in the next answer.
+5. An answer that the provider paused is continued by being sent back as the last turn. The loop's nudge behind it is
+   left out.
 6. Images and documents go as such in the forms that are taken; of anything else the name is said.
 """
 
@@ -59,11 +61,13 @@ NO_WORDS = "(empty message)"
 NO_OUTPUT = "(no output)"
 """What stands for a result without text."""
 
+THINKING_KINDS = ("thinking", "redacted_thinking")
+"""The kinds of blocks that hold thinking."""
+
 RESULT_KIND = "tool_result"
 """The kind of block that answers a call of ours."""
 
 _RESULT_SUFFIX = "_tool_result"
-_THINKING = ("thinking", "redacted_thinking")
 _USER_FIELDS = ("cache_control", "citations", "title", "context", "source")
 
 
@@ -165,7 +169,7 @@ def _block(part: AssistantPart, ids: Iterator[str], *, own: bool) -> Json | None
             return told | _text(part.text) if part.text.strip() else None
         case ReasoningPart():
             words = {"thinking": part.text} if told.get("type") == "thinking" else {}
-            return told | words if told.get("type") in _THINKING else None
+            return told | words if told.get("type") in THINKING_KINDS else None
         case ToolCallPart(provider_executed=False):
             return told | {"type": CALL_KIND, **_call(part, next(ids), wire_name(part.name))}
         case ToolCallPart():
@@ -196,7 +200,7 @@ def _ordered(turn: Json) -> list[Json]:
     content: list[Json] = list(turn["content"])
     if turn["role"] == "user":
         return sorted(content, key=lambda block: block["type"] != RESULT_KIND)
-    while content and content[-1]["type"] in _THINKING:
+    while content and content[-1]["type"] in THINKING_KINDS:
         content.pop()
     return content
 
