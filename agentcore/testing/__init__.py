@@ -15,6 +15,7 @@ from agentcore.testing.matrix import cells, render
 from agentcore.testing.protocol import LoopProtocol, explore_protocol, loop_laws, protocol_of, protocol_scenario, replay
 from agentcore.testing.reference import diagrams, transitions, vocabulary
 from agentcore.testing.report import Broken, Report, unreached
+from agentcore.testing.scenario import Scenario, scenario_of, scenario_told
 from agentcore.testing.script import Exploration
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "Law",
     "LoopProtocol",
     "Report",
+    "Scenario",
     "cells",
     "core_of",
     "core_protocol",
@@ -38,6 +40,8 @@ __all__ = [
     "protocol_scenario",
     "render",
     "replay",
+    "scenario_of",
+    "scenario_told",
     "shipped",
     "transitions",
     "unreached",

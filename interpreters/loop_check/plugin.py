@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 _LINES = pytest.StashKey[list[str]]()
 
 
+@pytest.hookimpl
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the options."""
     group = parser.getgroup("loop-check", "exploration of agent loops")
@@ -40,11 +41,12 @@ def loop_check(request: pytest.FixtureRequest) -> LoopCheck:
     )
 
 
+@pytest.hookimpl
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     """Say what was explored and what was saved: a search that was cut short must not look like a proof."""
-    # What Hypothesis makes short is saved again with each step.
-    lines = dict.fromkeys(config.stash.get(_LINES, []))
+    lines: list[str] = config.stash.get(_LINES, [])
     if lines:
         terminalreporter.section("loop check")
-    for line in lines:
+    # What Hypothesis makes short is saved again with each step.
+    for line in dict.fromkeys(lines):
         terminalreporter.write_line(line)
