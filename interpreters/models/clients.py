@@ -76,7 +76,7 @@ class OwnConnections:
         content: bytes,
         timeout: HttpTimeouts,  # noqa: ASYNC109 - the signature is the library's
         follow_redirects: bool,
-    ) -> AsyncIterator[httpx.Response]:
+    ) -> AsyncIterator[Response]:
         """Send a request by httpx, with the proxies of the environment except to this machine."""
         async with (
             Opened() as opened,
@@ -93,9 +93,19 @@ class OwnConnections:
             request.stream = _Body(content)
             response = await client.send(request, stream=True, follow_redirects=follow_redirects)
             try:
-                yield response
+                yield _Answer(response)
             finally:
                 await response.aclose()
+
+
+class _Answer:
+    """An answer of httpx, read without what the library does to each piece for those who want it unpacked."""
+
+    def __init__(self, response: httpx.Response) -> None:
+        assert isinstance(response.stream, httpx.AsyncByteStream)
+        self.status_code = response.status_code
+        self.headers = response.headers
+        self.aiter_raw = response.stream.__aiter__
 
 
 class _Body(httpx.AsyncByteStream):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from time import monotonic
 
 import anyio
 import attrs
@@ -70,9 +71,9 @@ class Exchange:
 
     async def perform(self, client: Client, request: WireRequest) -> None:
         """Send the request and read the answer to its end. Raises only what no HTTP library should."""
-        patience = Patience(self._timeouts, anyio.current_time())
+        patience = Patience(self._timeouts, monotonic())
         try:
-            with anyio.CancelScope(deadline=patience.first(anyio.current_time())) as scope:
+            with anyio.CancelScope(deadline=anyio.current_time() + patience.left(monotonic())) as scope:
                 await self._exchange(client, request, patience, scope)
             if scope.cancelled_caught:
                 self._lose(Failure(Fault.IDLE_TIMEOUT, patience.waited_for))
@@ -95,23 +96,26 @@ class Exchange:
         )
         async with sending as response:
             headers = {name.lower(): value for name, value in response.headers.items()}
-            now_ms = self._now_ms()
-            decoder = AnswerDecoder(self.folder, response.status_code, headers, now_ms=now_ms, codes=self._codes)
+            decoder = AnswerDecoder(self.folder, response.status_code, headers, now_ms=self._now_ms())
             self._decoder = decoder
             # The head of an answer is bytes too.
-            scope.deadline = patience.after(decoder, anyio.current_time())
+            patience.hear(decoder, monotonic())
+            scope.deadline = anyio.current_time() + patience.left(monotonic())
             async for chunk in response.aiter_raw():
                 self._take(decoder, chunk)
                 # Also what is done is read on, for a moment: leaving the loop would leave generators of the library
                 # open, while the end of the body, or of the time, ends them too.
-                scope.deadline = patience.after(decoder, anyio.current_time())
+                now = monotonic()
+                if patience.hear(decoder, now):
+                    scope.deadline = anyio.current_time() + patience.left(now)
             self._show_all(decoder.close())
 
     def _take(self, decoder: AnswerDecoder, chunk: bytes) -> None:
-        if decoder.ok and not self._begun:
+        if not self._begun and decoder.ok:
             self._begun = True
             self._opened()
-        self._show_all(decoder.feed(chunk))
+        for delta in decoder.feed(chunk):
+            self._show(delta)
 
     def _show_all(self, deltas: Sequence[ModelDelta]) -> None:
         for delta in deltas:

@@ -31,14 +31,21 @@ class Timeouts:
 
 
 class Patience:
-    """Says until when to wait, given what came. Times are those of one clock, in seconds."""
+    """Says until when to wait, given what came. Times are those of one clock, in seconds.
+
+    Moving a deadline costs more than reading a piece of an answer, so it is done at most once in a hundredth of the
+    waiting time: by that much a wait may be too short.
+    """
 
     def __init__(self, timeouts: Timeouts, now: float) -> None:
         self._timeouts = timeouts
+        self._slack = min(timeouts.idle_s, timeouts.progress_s) / 100
+        self._look_at = now
         self._progress = 0
         self._progressed_at = now
         self._over_at = math.inf
-        self._for_bytes = True
+        self._until = now + min(timeouts.idle_s, timeouts.progress_s)
+        self._for_bytes = timeouts.idle_s <= timeouts.progress_s
 
     @property
     def waited_for(self) -> str:
@@ -47,20 +54,25 @@ class Patience:
             return f"silence: no byte for {self._timeouts.idle_s:g} s"
         return f"silence: nothing of the answer for {self._timeouts.progress_s:g} s, only signs of life"
 
-    def first(self, now: float) -> float:
-        """Return until when to wait for the first byte."""
-        return self._until(now)
+    def left(self, now: float) -> float:
+        """Return how long to wait from now on."""
+        return self._until - now
 
-    def after(self, decoder: AnswerDecoder, now: float) -> float:
-        """Return until when to wait for the next bytes, when some were just decoded."""
+    def hear(self, decoder: AnswerDecoder, now: float) -> bool:
+        """Take note that bytes came and were decoded; return whether the time to wait is another one now."""
+        ended = decoder.failure is not None or decoder.folder.stated
+        if now < self._look_at and not ended:
+            return False
+        self._look_at = now + self._slack
         if decoder.progress != self._progress:
             self._progress, self._progressed_at = decoder.progress, now
-        if decoder.done or decoder.folder.stated:
+        if ended:
             self._over_at = min(self._over_at, now + (_AFTER_DONE_S if decoder.done else _AFTER_STATED_S))
-            return self._over_at
-        return self._until(now)
-
-    def _until(self, now: float) -> float:
+            return self._move(self._over_at)
         byte, progress = now + self._timeouts.idle_s, self._progressed_at + self._timeouts.progress_s
         self._for_bytes = byte <= progress
-        return min(byte, progress)
+        return self._move(min(byte, progress))
+
+    def _move(self, until: float) -> bool:
+        moved, self._until = until != self._until, until
+        return moved

@@ -134,5 +134,5 @@ async def test_a_thousand_cancelled_streams_leave_nothing_behind(server, report)
     assert await held(model) == PLACES
     assert grown < GROWTH_BYTES_MAX
     assert isinstance(await model.answer(watched().run), ModelReplied)
-    assert ends["cancelled"] and ends["ModelStopped"], ends
+    assert min(ends["cancelled"], ends["ModelStopped"]) > 0, ends
     report(f"{STREAMS} streams over {PLACES} places, {ends}: memory grew by {grown / 1024:.0f} KiB")

@@ -14,7 +14,7 @@ import pytest
 
 from agentcore.events import ModelFailed, ModelFailure, ModelReplied
 from interpreters.models import HttpModel, Timeouts
-from interpreters.models.clients import Opened, OwnConnections, Places, is_local
+from interpreters.models.clients import Opened, Places, is_local
 from tests.models.byteserver import HANG, RESET, Answer, chunk, events, refusing_port, serving
 from tests.models.runs import in_time, watched
 
@@ -136,17 +136,6 @@ async def test_both_libraries_tell_of_a_server_that_is_not_there(library):
             watched().run
         )
     assert event.code == "connection"
-
-
-@in_time
-async def test_a_connection_is_closed_with_its_answer():
-    with serving(Answer(HI)) as server:
-        client = OwnConnections()
-        nothing = {"headers": {}, "content": b"{}", "timeout": (1, None, None, None), "follow_redirects": False}
-        async with client.stream("POST", f"{server.url}/x", **nothing) as response:
-            network = response.extensions["network_stream"]
-            assert network.get_extra_info("socket").fileno() >= 0
-    assert network.get_extra_info("socket").fileno() == -1
 
 
 @in_time
