@@ -4,7 +4,7 @@ Providers tell one fault in many ways: as a status, as an object in a 200 answer
 label, as a page of HTML. The tables of ``faults`` are read in this order, and the first that speaks decides:
 
 1. ``TOO_LARGE_STATUS``: 413 means that the request has to become smaller, whatever the body calls it.
-2. ``LABELS``: error types and codes that mean one thing.
+2. ``Profile.codes``, ``LABELS``, ``codes.ANYWHERE``: error types and codes that mean one thing.
 3. ``PHRASES``: words of the message, for faults that come under a general label.
 4. The status: ``STATUSES``, then its hundred.
 5. ``GENERAL``: types and codes that only say whose fault it was.
@@ -25,6 +25,7 @@ import attrs
 
 from agentcore.events import ModelFailure
 from agentcore.messages import clean_text
+from interpreters.models.codes import ANYWHERE
 from interpreters.models.faults import (
     GENERAL,
     KINDS,
@@ -47,6 +48,12 @@ _MESSAGE_KEYS = ("message", "msg", "detail", "error_description", "title", "reas
 _LABEL_KEYS = ("code", "type", "status", "error", "error_type")
 _RETRY_KEYS = ("retry_after", "retryDelay")
 _NESTED_KEYS = ("error", "metadata", "detail", "details", "errors")
+_NUMBER = r"(\d{1,9}(?:\.\d{1,9})?)"
+_WAIT = re.compile(
+    rf"\b(?:try again|retry) (?:in|after) (?=\d)(?:{_NUMBER}h)?(?:{_NUMBER}m(?!s))?"
+    rf"(?:{_NUMBER} ?s(?:ec\w*)?\b)?(?:{_NUMBER} ?ms\b)?",
+    re.IGNORECASE,
+)
 _DEPTH_MAX = 6
 _WIDTH_MAX = 40
 
@@ -158,7 +165,9 @@ def classify(
     told_status = status if _is_error(status) else told.status or status
     words = [clean_text(word.strip()) for word in dict.fromkeys(told.words) if word.strip()]
     waits = _header_wait(headers or {}, now_ms)
-    wait = told.retry_after_ms if waits is None else waits
+    wait = waits
+    if wait is None:
+        wait = told.retry_after_ms if told.retry_after_ms is not None else _spoken_wait(" ".join(words))
     own = next((codes[label] for label in told.labels if codes and label in codes), None)
     fault = own or _fault(told.labels, " ".join(words).lower(), told_status, waits=wait is not None)
     message = "; ".join(words) or ", ".join(told.labels) or "no reason was given"
@@ -170,7 +179,7 @@ def _fault(labels: list[str], words: str, status: int | None, *, waits: bool) ->
     phrase = next((fault for fault, pattern in PHRASES if pattern.search(words)), None)
     if status == TOO_LARGE_STATUS:
         return phrase if phrase is Fault.CONTEXT_OVERFLOW else Fault.MEDIA_TOO_LARGE
-    label = next((LABELS[label] for label in labels if label in LABELS), None)
+    label = next((table[label] for table in (LABELS, ANYWHERE) for label in labels if label in table), None)
     if label:
         return label
     if phrase is Fault.QUOTA and STATUSES.get(status or 0) is Fault.RATE_LIMITED and waits:
@@ -195,9 +204,10 @@ def _status_fault(status: int) -> Fault:
 
 def _header_wait(headers: Mapping[str, str], now_ms: int) -> int | None:
     """Read ``retry-after-ms`` and ``retry-after``, in seconds or as a date; ``None`` if they say nothing usable."""
-    exact = _seconds(headers.get("retry-after-ms", ""))
-    if exact is not None:
-        return exact // 1000
+    for name in ("retry-after-ms", "x-ms-retry-after-ms"):
+        exact = _seconds(headers.get(name, ""))
+        if exact is not None:
+            return exact // 1000
     told = headers.get("retry-after", "")
     seconds = _seconds(told)
     if seconds is not None or not told:
@@ -209,6 +219,15 @@ def _header_wait(headers: Mapping[str, str], now_ms: int) -> int | None:
     except (ValueError, OverflowError):
         return None
     return max(0, round(due_s * 1000) - now_ms)
+
+
+def _spoken_wait(words: str) -> int | None:
+    """Read a wait out of a message, where an error in mid-stream has no header fields to tell it by."""
+    found = _WAIT.search(words)
+    if found is None or not any(found.groups()):
+        return None
+    hours, minutes, seconds, millis = (float(number or 0) for number in found.groups())
+    return round(((hours * 60 + minutes) * 60 + seconds) * 1000 + millis)
 
 
 def _seconds(text: str) -> int | None:

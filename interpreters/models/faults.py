@@ -120,7 +120,8 @@ _LABELS: Mapping[Fault, str] = {
     Fault.PERMISSION: """permission_error permission_denied permissiondeniederror forbidden
         unsupported_country_region_territory""",
     Fault.CONTENT_FILTER: """content_filter content_policy_violation contentpolicyviolationerror
-        responsibleaipolicyviolation data_inspection_failed content_moderation prohibited_content invalid_prompt""",
+        responsibleaipolicyviolation image_content_policy_violation cyber_policy bio_policy
+        data_inspection_failed content_moderation prohibited_content invalid_prompt""",
     Fault.OVERLOADED: """overloaded overloaded_error engine_overloaded engine_overloaded_error model_overloaded
         server_overloaded insufficient_system_resource slow_down unavailable service_unavailable
         service_unavailable_error""",
@@ -134,7 +135,18 @@ LABELS: Mapping[str, Fault] = {label: fault for fault, labels in _LABELS.items()
 
 GENERAL: Mapping[str, Fault] = {
     **dict.fromkeys(
-        ("invalid_request_error", "invalid_request", "bad_request", "badrequesterror", "invalid_argument"),
+        (
+            *("invalid_request_error", "invalid_request", "bad_request", "badrequesterror", "invalid_argument"),
+            *(
+                "invalid_image",
+                "invalid_image_format",
+                "invalid_base64_image",
+                "invalid_image_url",
+                "image_parse_error",
+            ),
+            *("unsupported_image_media_type", "empty_image_file", "failed_to_download_image", "image_file_not_found"),
+            *("image_too_small", "unsupported_parameter", "unsupported_value", "previous_response_not_found"),
+        ),
         Fault.INVALID_REQUEST,
     ),
     **dict.fromkeys(
@@ -170,6 +182,7 @@ _PHRASES: Mapping[Fault, str] = {
         credit balance is too low
         out of credits
         payment required
+        余额不足|欠费
         billing
         spending limit
         api usage limits
@@ -181,6 +194,7 @@ _PHRASES: Mapping[Fault, str] = {
     Fault.CONTENT_FILTER: r"""
         content (management )?policy
         content filter
+        敏感内容|不安全或敏感
         safety system
         responsible ai
         flagged as potentially violating

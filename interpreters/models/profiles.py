@@ -11,6 +11,7 @@ from typing import Literal
 
 import attrs
 
+from interpreters.models import codes
 from interpreters.models.faults import Fault
 
 ANY_ID = r"[!-~]{1,200}"
@@ -70,42 +71,6 @@ class Profile:
         return {self.key_header: f"Bearer {key}" if self.key_header == "authorization" else key}
 
 
-def _codes(**told: str) -> Mapping[str, Fault]:
-    """Turn ``fault="code code"`` round."""
-    return {code: Fault(fault.replace("_", "-")) for fault, codes in told.items() for code in codes.split()}
-
-
-_ZHIPU_CODES = _codes(
-    server="500 1120 1200 1230 1231 1234",
-    auth="1000 1001 1002 1003 1004",
-    permission="1110 1111 1112 1121 1220 1221 1222 1309 1311",
-    quota="1113 1304 1308 1310",
-    not_found="1211",
-    invalid_request="1210 1212 1213 1214 1215",
-    context_overflow="1261",
-    content_filter="1300 1301",
-    rate_limited="1302 1303",
-    overloaded="1305 1312",
-)
-
-_QWEN_CODES = _codes(
-    quota="arrearage commoditynotpurchased prepaidbilloverdue postpaidbilloverdue allocationquota.freetieronly",
-    auth="invalidapikey invalidapi-key",
-    permission="accessdenied accessdenied.unpurchased model.accessdenied workspace.accessdenied",
-    not_found="modelnotfound model_not_supported workspacenotfound",
-    content_filter="datainspectionfailed",
-    rate_limited="""throttling.ratequota throttling.allocationquota throttling.burstrate limitrequests limit_requests
-        requests_limit""",
-    overloaded="modelservingerror serviceunavailable modelunavailable",
-    server="internalerror internalerror.timeout internalerror.algo requesttimeout responsetimeout",
-)
-
-_MISTRAL_CODES = _codes(rate_limited="1300", overloaded="3505", server="3700", context_overflow="3051")
-
-_AZURE_CODES = _codes(not_found="deploymentnotfound operationnotsupported", overloaded="nocapacity")
-
-_OPENROUTER_CODES = _codes(quota="402", content_filter="moderation_error", overloaded="502 503")
-
 _OPENAI = Profile(
     "openai",
     base_url="https://api.openai.com/v1",
@@ -125,7 +90,7 @@ _AZURE = attrs.evolve(
     url_variables=("AZURE_OPENAI_ENDPOINT",),
     url_suffix="/openai/v1",
     key_header="api-key",
-    codes=_AZURE_CODES,
+    codes=codes.AZURE,
 )
 
 _ZHIPU = Profile(
@@ -134,7 +99,7 @@ _ZHIPU = Profile(
     key_variables=("ZHIPU_API_KEY", "ZHIPUAI_API_KEY"),
     parallel_switch=False,
     forced_choice="",
-    codes=_ZHIPU_CODES,
+    codes=codes.ZHIPU,
 )
 
 DEFAULT = Profile("compatible", needs_key=False, cache_hints=True)
@@ -173,7 +138,7 @@ _ROWS = (
         reasoning_span="turn",
         forced_choice="",
         cache_hints=True,
-        codes=_QWEN_CODES,
+        codes=codes.QWEN,
     ),
     Profile(
         "mistral",
@@ -183,14 +148,14 @@ _ROWS = (
         forced_choice="any",
         id_pattern="[a-zA-Z0-9]{9}",
         user_after_tool=False,
-        codes=_MISTRAL_CODES,
+        codes=codes.MISTRAL,
     ),
     Profile(
         "openrouter",
         base_url="https://openrouter.ai/api/v1",
         key_variables=("OPENROUTER_API_KEY",),
         cache_hints=True,
-        codes=_OPENROUTER_CODES,
+        codes=codes.OPENROUTER,
     ),
     Profile("vllm", base_url="http://localhost:8000/v1", key_variables=("VLLM_API_KEY",), needs_key=False),
     Profile("llamacpp", base_url="http://localhost:8080/v1", key_variables=("LLAMA_API_KEY",), needs_key=False),

@@ -5,8 +5,9 @@ Real ones leave out any of these, or indexes, or ids, or mint an item's id anew 
 
 1. Two calls with different call ids are two calls, whatever else they share; so are two that ended differently.
 2. A piece belongs to the item of its id, else to that of its index, else to the newest open one of its kind.
-3. What is told at once belongs to the item of its index, then of its id, then of its call id. An announcement with
-   another id begins a new item, also on a known index; the end of an item does not.
+3. What is told at once belongs to the item of its index, then of its id, then of its call id, then to the newest open
+   one that it does not contradict. An announcement with another id begins a new item, also on a known index; the end
+   of an item does not.
 4. The list at the very end is that of the items before, place by place, if it has the same kinds; where it has not,
    what was not known is added.
 """
@@ -48,8 +49,10 @@ class Items:
         self._latest = None
         place = _index(index)
         item = self._known(place, told, begins=False)
-        if item is None and place is None and not told.get("id") and not told.get("call_id"):
-            item = self._newest((_kind(told),))
+        if item is None:
+            open_one = self._newest((_kind(told),))
+            fits = open_one is not None and None in (open_one.index, place) and _may_be(open_one, told)
+            item = open_one if open_one is not None and fits and _agree(open_one.id, text_of(told.get("id"))) else None
         return item or self._open(_kind(told), place)
 
     def at(self, kinds: tuple[str, ...], index: Any, item_id: Any) -> OpenItem:

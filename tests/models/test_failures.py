@@ -7,8 +7,8 @@ import json
 import pytest
 
 from agentcore.events import ModelFailure
-from interpreters.models import Failure, Fault, classify
-from interpreters.models.faults import KINDS, NEVER
+from interpreters.models import PROFILES, Failure, Fault, classify
+from interpreters.models.faults import KINDS, NEVER, RULES
 from tests.models import wire
 
 RETRYABLE, FATAL = ModelFailure.RETRYABLE, ModelFailure.FATAL
@@ -148,6 +148,55 @@ def test_the_servers_wish_to_wait_is_read_in_seconds_milliseconds_or_as_a_date(h
 def test_a_wish_to_wait_inside_the_body_is_read():
     error = {"error": {"message": "x", "details": [{"@type": "RetryInfo", "retryDelay": "34s"}]}}
     assert classify(error, 429).retry_after_ms == 34_000
+
+
+@pytest.mark.parametrize(
+    ("words", "wait_ms"),
+    [
+        ("Please try again in 1.5s.", 1500),
+        ("Please try again in 20ms.", 20),
+        ("try again in 6m0s", 360_000),
+        ("Retry after 30 seconds", 30_000),
+        ("try again in 1h2m3s", 3_723_000),
+        ("retry in a moment", None),
+        ("retry after 30", None),
+    ],
+)
+def test_a_wish_to_wait_in_words_is_read_where_nothing_else_tells_it(words, wait_ms):
+    error = {"error": {"message": f"Rate limit reached. {words}", "code": "rate_limit_exceeded"}}
+    assert classify(error).retry_after_ms == wait_ms
+    assert classify(error, 429, {"retry-after": "7"}).retry_after_ms == 7000
+
+
+@pytest.mark.parametrize(
+    ("family", "code", "status", "fault"),
+    [
+        ("zhipu", "1113", 429, Fault.QUOTA),
+        ("zhipu", 1302, 429, Fault.RATE_LIMITED),
+        ("zhipu", "1300", 400, Fault.CONTENT_FILTER),
+        ("mistral", "1300", 429, Fault.RATE_LIMITED),
+        ("mistral", "3505", 429, Fault.OVERLOADED),
+        ("qwen", "DataInspectionFailed", 400, Fault.CONTENT_FILTER),
+        ("qwen", "Throttling.RateQuota", 429, Fault.RATE_LIMITED),
+        ("azure", "DeploymentNotFound", 404, Fault.NOT_FOUND),
+        ("openrouter", 502, 200, Fault.OVERLOADED),
+        ("compatible", "1113", 429, Fault.QUOTA),
+        ("compatible", "Arrearage", 400, Fault.QUOTA),
+        ("compatible", 7777, 400, Fault.INVALID_REQUEST),
+    ],
+)
+@pytest.mark.req("D-14")
+def test_the_codes_of_a_family_mean_what_it_says(family, code, status, fault):
+    codes = PROFILES[family].codes if family in PROFILES else None
+    assert classify({"error": {"code": code, "message": "x"}}, status, codes=codes).fault is fault
+
+
+def test_every_code_of_a_family_is_in_lower_case_as_it_is_looked_up():
+    assert all(code == code.lower() for profile in PROFILES.values() for code in profile.codes)
+
+
+def test_every_fault_has_a_kind_and_a_rule():
+    assert set(KINDS) == set(RULES) == set(Fault)
 
 
 def test_a_quota_that_refills_by_itself_is_a_rate():
