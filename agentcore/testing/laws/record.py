@@ -4,7 +4,6 @@ L16).
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 
 from agentcore.commands import Key
@@ -229,19 +228,21 @@ def every_message_is_somewhere(passage: Passage) -> str | None:
     still = before.queues is after.queues and before.history is after.history
     if before is after or (still and not _arriving(event)):
         return None
-    arrived = Counter(_arriving(event))
+    arrived = _arriving(event)
     if any(message_id in before.known for message_id in arrived):
         return f"{', '.join(arrived)} was known and arrived again"
     if any(message_id not in after.known for message_id in arrived):
         return f"{', '.join(arrived)} arrived and is not known"
-    withdrawn = Counter((event.message_id,)) if isinstance(event, MessageWithdrawn) else Counter()
-    delivered = Counter() if isinstance(event, HistoryImported) else Counter(_delivered(passage.said, _OF_USERS))
-    owed, found = _queued(before) + arrived, _queued(after) + delivered + withdrawn
+    withdrawn = (event.message_id,) if isinstance(event, MessageWithdrawn) else ()
+    delivered = () if isinstance(event, HistoryImported) else tuple(_delivered(passage.said, _OF_USERS))
+    owed, found = sorted((*_queued(before), *arrived)), sorted((*_queued(after), *delivered, *withdrawn))
     if owed != found:
-        return f"owed were {sorted(owed.elements())}, found are {sorted(found.elements())}"
-    told = Counter(_delivered(passage.said, (MessageSource.NOTICE,)))
-    lost = _notices(before) - _notices(after) - told.keys()
-    doubled = [message_id for message_id, times in told.items() if times > 1 or message_id in _notices(after)]
+        return f"owed were {owed}, found are {found}"
+    told, still_there = tuple(_delivered(passage.said, (MessageSource.NOTICE,))), _notices(after)
+    lost = _notices(before) - still_there - set(told)
+    doubled = [
+        message_id for message_id in dict.fromkeys(told) if told.count(message_id) > 1 or message_id in still_there
+    ]
     return f"notices {sorted(lost)} are lost, {doubled} are told twice" if lost or doubled else None
 
 
@@ -259,9 +260,9 @@ def _arriving(event: Event) -> tuple[str, ...]:
             return ()
 
 
-def _queued(state: State) -> Counter[str]:
+def _queued(state: State) -> tuple[str, ...]:
     queues = state.queues
-    return Counter(queued.message_id for queued in (*queues.steering, *queues.follow_ups))
+    return tuple(queued.message_id for queued in (*queues.steering, *queues.follow_ups))
 
 
 def _notices(state: State) -> set[str]:
