@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from agentcore import Limits, start
@@ -9,7 +11,7 @@ from agentcore.codec import decode_event, decode_header
 from agentcore.messages import Usage
 from agentcore.projections import replay
 from agentcore.states import StopReason
-from interpreters import Agent, MemoryStore, ScriptedModel, allow
+from interpreters import Agent, MemoryStore, ScriptedModel, allow, model_named
 from interpreters.frontends import attempts_text, cost_of, spending, usage_text, usage_values
 from interpreters.models import HttpModel, Prices
 from interpreters.scripted import Ask, Break, Say, ScriptedToolBox, Stall, sub_agent
@@ -56,6 +58,56 @@ async def test_a_failed_attempt_that_told_usage_is_counted_beside_its_retry():
     assert state.usage == state.turn.usage == Usage(20, 5, cost_micros=70)
     assert cost_of(spent).text == "0.0001"
     assert usage_values(state, spent)["cost"]["session"]["complete"] is True
+
+
+def spoken(*told: dict) -> bytes:
+    """Events that name themselves, as Anthropic and Responses send them."""
+    return b"".join(f"event: {one['type']}\ndata: {json.dumps(one)}\n\n".encode() for one in told)
+
+
+def anthropic(cut: bool) -> Answer:
+    """An answer of Anthropic messages, or one that breaks down after its first words."""
+    usage = {"input_tokens": 6, "cache_read_input_tokens": 4, "output_tokens": 1}
+    head = {"id": "m1", "type": "message", "role": "assistant", "model": "m", "content": [], "usage": usage}
+    begun = (
+        {"type": "message_start", "message": head},
+        {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "hi"}},
+    )
+    if cut:
+        return Answer((spoken(*begun, {"type": "error", "error": {"type": "overloaded_error", "message": "busy"}}),))
+    ended = {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 2}}
+    return Answer((spoken(*begun, {"type": "content_block_stop", "index": 0}, ended, {"type": "message_stop"}),))
+
+
+def responses(cut: bool) -> Answer:
+    """An answer of OpenAI Responses, or one that fails after its first words and tells what it consumed."""
+    usage = {"input_tokens": 10, "input_tokens_details": {"cached_tokens": 4}, "output_tokens": 1 if cut else 2}
+    item = {"type": "message", "id": "i1", "role": "assistant", "content": [{"type": "output_text", "text": "hi"}]}
+    begun = (
+        {"type": "response.created", "response": {"id": "r1", "model": "m", "status": "in_progress", "output": []}},
+        {"type": "response.output_item.added", "output_index": 0, "item": item | {"content": []}},
+        {"type": "response.output_text.delta", "output_index": 0, "item_id": "i1", "content_index": 0, "delta": "hi"},
+    )
+    end = {"id": "r1", "model": "m", "usage": usage, "output": [item]}
+    if cut:
+        failed = end | {"status": "failed", "error": {"code": "server_error", "message": "oops"}}
+        return Answer((spoken(*begun, {"type": "response.failed", "response": failed}),))
+    return Answer((spoken(*begun, {"type": "response.completed", "response": end | {"status": "completed"}}),))
+
+
+@pytest.mark.anyio
+@pytest.mark.req("R-074", "R-235")
+@pytest.mark.parametrize("told_by", [anthropic, responses])
+async def test_failed_attempts_count_in_every_dialect(told_by):
+    with serving(told_by(cut=True), told_by(cut=False)) as server:
+        model = model_named(f"{told_by.__name__}:m", base_url=server.url, api_key="k", prices=PRICES)
+        state, spent = await spent_by(Agent(model=model, limits=HASTY))
+    assert [(one.ended, one.usage) for one in spent] == [
+        ("failed", Usage(10, 1, 4, cost_micros=20)),
+        ("replied", Usage(10, 2, 4, cost_micros=30)),
+    ]
+    assert state.usage == Usage(20, 3, 8, cost_micros=50)
 
 
 @pytest.mark.anyio
