@@ -29,15 +29,15 @@ from agentcore.policy import Effect
 from agentcore.rejections import RejectionCode
 from agentcore.states import AwaitingModel, Cancelled, EffectUnknown, Executing, Idle, Saving, Settled
 from agentcore.table import Kind
+from agentcore.testing.census import GROUPS, Census
 from agentcore.testing.passage import Passage
 from agentcore.testing.strategies import Walk, roll_config, roll_event, seeded
 from agentcore.testing.strategies.pools import in_phase, with_call
 from agentcore.testing.strategies.walk import is_no_lie
+from agentcore.testing.watch import Watch, broken
 from agentcore.testing.world import Attempt, Deed, World
-from agentcore.testing.census import GROUPS, Census
 from tests.testing.expected import breach, meeting_of, promised, row_of, rows_for
 from tests.testing.shrinking import shortest
-from agentcore.testing.watch import Watch, broken
 
 TEXT = (TextPart("Hello."),)
 

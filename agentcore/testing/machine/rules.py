@@ -248,12 +248,13 @@ class SessionMachine(RuleBasedStateMachine):
         self._look("user_says")
 
     @precondition(at_rest)
-    @rule()
-    def user_goes_on(self) -> None:
-        """A user reopens the session and submits a prompt."""
+    @rule(how=st.sampled_from(("prompt", "prompt", "reopen")))
+    def user_goes_on(self, how: str) -> None:
+        """A user reopens the session, mostly with a prompt at once."""
         if not isinstance(self.sim.state.phase, Idle):
             self.sim.arrives(SessionReopened(at=0))
-        self._acts(("prompt",), 0)
+        if how == "prompt":
+            self._acts(("prompt",), 0)
         self._look("user_goes_on")
 
     @precondition(rested)
