@@ -36,6 +36,9 @@ _KINDS: Mapping[Fault, str] = {
 }
 
 
+_BROKEN_OFF = (Fault.STALL, Fault.DISCONNECT)
+
+
 class HostileModel:
     """Answers the requests of one run."""
 
@@ -117,7 +120,7 @@ class HostileModel:
         if fault in (Fault.EMPTY, Fault.GARBAGE):
             return Served(place, Reply(self._name()), fault)
         reply = self._reply(step, place, asked, fault)
-        if fault is None:
+        if fault not in _BROKEN_OFF:
             self._kept[reply.id] = (*asked.items, Item("assistant", reply.text, reply.calls))
         return Served(place, reply, fault)
 

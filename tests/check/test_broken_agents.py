@@ -40,6 +40,13 @@ BROKEN = [
     (Rule.AS_ASKED, "guesses_arguments", "arguments-that-are-no-json", ("chat", "responses")),
     (Rule.NOT_AFTER_DENIAL, "asks_and_runs", "denial", EVERYWHERE),
 ]
+FOLLOWS = {
+    "slides": {Rule.HISTORY_STABLE, Rule.WELL_FORMED},
+    "rewrites": {Rule.RESULT_OF_ITS_CALL},
+    "ignores_the_cancel": {Rule.QUIET_AFTER_CANCEL, Rule.NOT_AFTER_CANCEL},
+    "needs_no_end": {Rule.NOTHING_INVENTED},
+}
+"""What the fault of an agent breaks beside its own rule, because the one follows from the other."""
 CASES = [
     pytest.param(rule, agent, scenario, dialect, id=f"{rule}-{agent}-{scenario}-{dialect}")
     for rule, agent, scenario, dialects in BROKEN
@@ -48,10 +55,11 @@ CASES = [
 
 
 @pytest.mark.parametrize(("rule", "agent", "scenario", "dialect"), CASES)
-def test_a_broken_agent_is_caught_by_the_rule_it_breaks(attack, rule, agent, scenario, dialect):
+def test_a_broken_agent_is_caught_by_the_rule_it_breaks_and_by_no_other(attack, rule, agent, scenario, dialect):
     report = attack(agent, scenario, dialect=dialect)
-    assert report.rules[rule] is Verdict.BROKEN, report.to_text()
-    assert rule in report.to_text()
+    broken = {each for each, verdict in report.rules.items() if verdict is Verdict.BROKEN}
+    assert rule in broken <= {rule} | FOLLOWS.get(agent, set()), report.to_text()
+    assert f"broken    {rule}: " in report.to_text()
 
 
 def test_every_rule_has_an_agent_that_breaks_it_and_a_meaning():
@@ -59,7 +67,7 @@ def test_every_rule_has_an_agent_that_breaks_it_and_a_meaning():
 
 
 def test_every_broken_agent_is_used():
-    kept = {"kit", "good", "uses_mcp", "engine", "offers_nothing", "asks_nobody"}
+    kept = {"kit", "good", "uses_mcp", "chains", "engine", "offers_nothing", "asks_nobody"}
     assert {file.stem for file in AGENTS.glob("*.py")} - kept == {agent for _, agent, *_ in BROKEN}
 
 

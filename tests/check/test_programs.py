@@ -30,6 +30,13 @@ def test_tools_may_come_from_the_mcp_server(attack):
     assert all(each.record.deeds for each in report.outcomes)
 
 
+def test_the_provider_may_keep_the_history(attack):
+    names = ("three-rounds", "cut-call-that-parses", "disconnect", "error-then-answer", "kill-after-deed")
+    report = attack("chains", *names, dialect="responses", streams=False)
+    assert report.held, report.to_text()
+    assert {each.verdict for each in report.outcomes} == {Verdict.HELD}
+
+
 def test_a_cancel_command_is_started_with_the_number_of_the_program(attack):
     stop = "import os; os.kill(int(os.environ['AGENTCORE_CHECK_PID']), 15)"
     report = attack("ignores_the_cancel", "cancel-in-tool", cancel_command=[sys.executable, "-c", stop])
