@@ -33,6 +33,7 @@ from agentcore.messages import (
 from agentcore.policy import ToolContract
 from agentcore.projections import RequestView
 from interpreters.models.profiles import DEFAULT, Profile
+from interpreters.models.reading import list_of, object_of, text_of
 from interpreters.models.writing import (
     AUDIO_FORMATS,
     SUMMARY_HEAD,
@@ -188,8 +189,8 @@ def _say(items: list[Json], part: TextPart, *, own: bool) -> None:
 def _into(items: list[Json], item: Mapping[str, Any], content: Json) -> None:
     """Add a content to the message item it stood in."""
     last = items[-1] if items else {}
-    if last.get("type") == "message" and item.get("id") and last.get("id") == item["id"]:
-        last["content"].append(content)
+    if last.get("type") == "message" and item.get("id") and last.get("id") == item["id"] and "content" in last:
+        last["content"] = [*list_of(last["content"]), content]
         return
     items.append({**item, "type": "message", "role": "assistant", "status": "completed", "content": [content]})
 
@@ -213,8 +214,8 @@ def _keep(items: list[Json], part: ReasoningPart | ToolCallPart | OpaquePart | M
     elif isinstance(part, OpaquePart) and isinstance(told.get("content"), dict) and isinstance(item, dict):
         _into(items, item, told["content"])
     elif isinstance(part, OpaquePart):
-        items.append(told)
-    elif isinstance(item, dict):
+        items += [told] if told else []
+    elif isinstance(item, dict) and item:
         items.append(dict(item))
 
 
@@ -224,8 +225,9 @@ def _sayable(item: Mapping[str, Any]) -> bool:
 
 def _anonymous(item: Json) -> Json:
     """Return an item without its id; words that have none are words like any others."""
-    if item.get("type") == "message" and all(one.get("type") == "output_text" for one in item["content"]):
-        return {"role": "assistant", "content": "".join(one["text"] for one in item["content"])}
+    content = [object_of(one) for one in list_of(item.get("content"))]
+    if item.get("type") == "message" and all(one.get("type") == "output_text" for one in content):
+        return {"role": "assistant", "content": "".join(text_of(one.get("text")) for one in content)}
     return {key: value for key, value in item.items() if key != "id"}
 
 

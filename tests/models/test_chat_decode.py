@@ -9,7 +9,7 @@ import zlib
 import pytest
 
 from agentcore.events import ModelFailure
-from agentcore.messages import FinishReason, MediaPart, ReasoningPart, TextPart, Usage
+from agentcore.messages import FinishReason, MediaPart, OpaquePart, ReasoningPart, TextPart, Usage
 from interpreters.models import AnswerDecoder, ChatFolder, Failure, Fault
 from tests.models import wire
 from tests.models.byteserver import chunk, events
@@ -357,6 +357,42 @@ def test_a_content_list_may_hold_thinking_as_text_and_things_nobody_knows():
     outcome = reply(chunk({"content": content}), chunk({"content": 7, "images": [7, {}, {"image_url": "x"}]}), STOP)
     assert wire.told(outcome.parts)["reasoning"] == "mmm"
     assert wire.told(outcome.parts)["text"] == "hi"
+
+
+@pytest.mark.req("G-14")
+def test_content_of_a_kind_nobody_knows_is_kept_whole():
+    item = {"type": "reference", "reference_ids": [1]}
+    outcome = reply(chunk({"content": [{"type": "text", "text": "hi"}, item]}), STOP)
+    assert outcome.parts == (TextPart("hi"), OpaquePart('{"reference_ids":[1],"type":"reference"}'))
+
+
+def test_thinking_inside_the_content_keeps_its_signature():
+    content = [{"type": "thinking", "thinking": [{"type": "text", "text": "mm"}], "signature": "S"}]
+    (part,) = reply(chunk({"content": content}), STOP).parts
+    assert part == ReasoningPart("mm", '{"chunk":{"signature":"S","type":"thinking"}}')
+
+
+@pytest.mark.parametrize("field", ["reasoning_content", "reasoning", "reasoning_text", "thinking"])
+def test_thinking_comes_under_several_names(field):
+    (part,) = reply(chunk({field: "mm"}), STOP).parts
+    assert part == ReasoningPart("mm", json.dumps({"field": field}, separators=(",", ":")))
+
+
+def test_what_the_model_spoke_is_sound_and_its_words_are_text():
+    pieces = (
+        {"id": "a1"},
+        {"data": "QQ==", "transcript": "he"},
+        {"data": "Qg==", "transcript": "y"},
+        {"expires_at": 7},
+    )
+    outcome = reply(*(chunk({"audio": piece}) for piece in pieces), STOP)
+    assert outcome.parts == (
+        MediaPart("audio/*", "QUI=", metadata='{"audio":"a1"}'),
+        TextPart("hey", '{"transcript":true}'),
+    )
+    (broken,) = reply(chunk({"audio": {"data": "?"}}), STOP).parts
+    assert broken == MediaPart("audio/*", "?")
+    assert reply(chunk({"audio": {"id": "a1"}}), STOP).parts == ()
 
 
 def test_a_whole_message_at_the_end_fills_in_only_what_was_not_told():

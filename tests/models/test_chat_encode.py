@@ -257,3 +257,9 @@ def test_what_was_decoded_is_sent_back_as_it_came(text, reasoning, arguments, ex
     assert sent.get("reasoning_content", "") == reasoning
     assert sent["tool_calls"] == [call]
     assert reply.usage == Usage()
+
+
+def test_what_the_model_spoke_goes_back_by_its_name_to_the_same_model_and_as_words_to_another():
+    parts = (MediaPart("audio/*", "QUI=", metadata='{"audio":"a1"}'), TextPart("hey", '{"transcript":true}'))
+    assert messages(assistant(*parts)) == [{"role": "assistant", "audio": {"id": "a1"}, "content": None}]
+    assert messages(assistant(*parts, asked="other")) == [{"role": "assistant", "content": "hey"}]
