@@ -205,6 +205,16 @@ def test_a_reducer_that_raises_is_a_finding_and_a_declared_refusal_is_none():
     assert findings.graph.edges[0][0].transition.refusal == "no x"
 
 
+@pytest.mark.parametrize("given", ["s", ("s",), ("s", (), ()), None])
+def test_a_reducer_that_gives_no_pair_is_told_what_is_wanted(given):
+    found = explore_protocol(LoopProtocol("s", lambda state: "x", lambda state, event: given)).broken[0]
+    assert found.problem.endswith("and not a pair of state and commands")
+
+
+def test_no_commands_may_be_none():
+    assert explore_protocol(LoopProtocol("s", lambda state: "x", lambda state, event: (state, None))).holds
+
+
 class Log:
     def __init__(self):
         self.lines = []

@@ -23,8 +23,7 @@ def take(protocol: LoopProtocol, state: Any, event: Any, key: Hashable) -> tuple
     Returns what it did, the key of the state afterwards, and a problem with how ``reduce`` behaved.
     """
     try:
-        after, orders = protocol.reduce(state, event)
-        commands = tuple(orders)
+        after, commands = _pair(protocol.reduce(state, event))
     except protocol.refusals as error:
         return Transition(state, event, state, changed=False, refusal=str(error) or type(error).__name__), key, None
     except Exception as error:  # noqa: BLE001 - other people's reducers raise what they like, and that is a finding
@@ -35,6 +34,13 @@ def take(protocol: LoopProtocol, state: Any, event: Any, key: Hashable) -> tuple
         return Transition(state, event, after, commands), key, problem
     new = key if after is state else protocol.normalise(after)
     return Transition(state, event, after, commands, changed=new != key), new, None
+
+
+def _pair(given: Any) -> tuple[Any, tuple[Any, ...]]:
+    """Return what ``reduce`` gave; ``TypeError`` if it is something else than a pair. No commands may be ``None``."""
+    if not isinstance(given, tuple) or len(given) != 2:  # noqa: PLR2004 - a pair
+        raise TypeError(f"it gave a {type(given).__name__}, and not a pair of state and commands")
+    return given[0], tuple(given[1] or ())
 
 
 class Judge:
