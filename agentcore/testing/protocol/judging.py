@@ -38,7 +38,7 @@ def take(protocol: LoopProtocol, state: Any, event: Any, key: Hashable) -> tuple
 
 def _pair(given: Any) -> tuple[Any, tuple[Any, ...]]:
     """Return what ``reduce`` gave; ``TypeError`` if it is something else than a pair. No commands may be ``None``."""
-    if not isinstance(given, tuple) or len(given) != 2:  # noqa: PLR2004 - a pair
+    if not isinstance(given, tuple) or len(given) != 2:  # noqa: PLR2004 - a pair has two
         raise TypeError(f"it gave a {type(given).__name__}, and not a pair of state and commands")
     return given[0], tuple(given[1] or ())
 
