@@ -6,7 +6,7 @@ Most laws look closely at few passages, and at most passages not at all.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, TypeVar, cast
 
 from agentcore.commands import Command, ExecuteTool, Key, RecordRejection, RequestModel, key_of
 from agentcore.events import Event
@@ -36,6 +36,22 @@ class once(Generic[T]):  # noqa: N801 - it is written and used like ``property``
         """Find the value, and lay it before this property."""
         found = owner.__dict__[self._name] = self._find(owner)
         return found
+
+
+class Latest(Generic[T]):
+    """A function of a state that knows its answers for two states: from one of them many events are looked at."""
+
+    def __init__(self, find: Callable[[State], T]) -> None:
+        self._find, self.__doc__ = find, find.__doc__
+        self._older: tuple[State | None, T | None] = (None, None)
+        self._newer: tuple[State | None, T | None] = (None, None)
+
+    def __call__(self, state: State) -> T:
+        """Answer for a state; what was asked for last is forgotten last."""
+        if self._newer[0] is not state:
+            found = self._older if self._older[0] is state else (state, self._find(state))
+            self._older, self._newer = self._newer, found
+        return cast("T", self._newer[1])
 
 
 class Passage:

@@ -18,7 +18,8 @@ the batch, and what any event makes worth saving is ranked last.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
+from operator import attrgetter
 
 from agentcore.events import Inspector
 from agentcore.limits import Limits
@@ -45,8 +46,9 @@ from agentcore.states import (
     Stopping,
     Streaming,
 )
+from agentcore.testing.passage import Latest
 
-_BOUNDED = (
+_bounds = attrgetter(
     "steps",
     "model_retries",
     "overflow_compactions",
@@ -57,6 +59,7 @@ _BOUNDED = (
     "observations",
     "checkpoint_retries",
 )
+"""Reads the bounds of the loops that a ranking counts down."""
 _STAGES = (
     Settled,
     Abandoned,
@@ -73,10 +76,11 @@ _ROOM = 3
 """Places a working turn ranks above one that is over: stopping and saving lie between."""
 
 
+@Latest
 def ranking(state: State) -> tuple[int, ...] | None:
     """Return the ranking, or ``None`` where a loop is unbounded: then nothing says that a turn ends by itself."""
     limits = state.config.limits
-    if any(getattr(limits, name) is None for name in _BOUNDED):
+    if None in _bounds(limits):
         return None
     waiting = len(state.queues.follow_ups) + len(state.queues.steering)
     batch = state.batch.calls if state.batch is not None else ()
@@ -137,8 +141,10 @@ def _progress(phase: Phase) -> int:
             return 0
 
 
-def _calls(calls: Iterable[Call], limits: Limits) -> tuple[int, ...]:
+def _calls(calls: Sequence[Call], limits: Limits) -> tuple[int, ...]:
     """Sum the vectors of calls: where one falls lexicographically and the others stay, so does the sum."""
+    if not calls:
+        return (0,) * 7
     return tuple(map(sum, zip((0,) * 7, *(_call(call, limits) for call in calls), strict=True)))
 
 
