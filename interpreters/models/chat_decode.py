@@ -109,7 +109,7 @@ class ChatFolder:
         if isinstance(delta, dict) and delta:
             shown += self._fold_message(delta, frozenset())
         if isinstance(message := choice.get("message"), dict):
-            shown += self._fold_message(message, frozenset(self._told))
+            shown += self._fold_message(_numbered(message), frozenset(self._told))
         if label := choice.get("finish_reason"):
             self._take_label(text_of(label))
         return shown
@@ -232,6 +232,12 @@ class ChatFolder:
     def _tell(self, kind: str) -> None:
         self._told.add(kind)
         self.progress += 1
+
+
+def _numbered(message: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a whole message whose calls are told apart by their places: each entry is a call of its own."""
+    calls = [entry for entry in list_of(message.get("tool_calls")) if isinstance(entry, dict)]
+    return {**message, "tool_calls": [{**entry, "index": place} for place, entry in enumerate(calls)]}
 
 
 def _words(value: Any) -> str:

@@ -415,3 +415,12 @@ def test_nothing_is_read_after_the_terminator_or_a_fault(size):
         pieces = [*events(chunk({"content": "hi"}, "stop"), done=False), end, *after]
         shown, _ = wire.decode(wire.cut(b"".join(pieces), size))
         assert shown == {"TextDelta": "hi"}
+
+
+@pytest.mark.parametrize("beside", [{}, {"index": None}, {"index": 0}])
+def test_calls_of_a_whole_message_are_told_apart_by_their_places(beside):
+    told = [{**beside, "id": "t1", "function": {"name": "now", "arguments": raw}} for raw in ('{"x":1}', '{"x":2}')]
+    body = {"choices": [{"message": {"tool_calls": told}, "finish_reason": "tool_calls"}]}
+    _, outcome = wire.decode([json.dumps(body).encode()])
+    assert [part.arguments for part in outcome.parts] == ['{"x":1}', '{"x":2}']
+    assert len({part.provider_id for part in outcome.parts}) == 2
