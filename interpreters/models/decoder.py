@@ -96,6 +96,9 @@ class AnswerDecoder:
         self._size += len(chunk)
         if len(chunk) > left:
             return self._take_last(chunk[: max(left, 0)])
+        return self._sort(chunk)
+
+    def _sort(self, chunk: bytes) -> Sequence[ModelDelta]:
         if self._form == "events":
             return self._fold(self._sse.feed(chunk))
         self._kept.append(chunk)
@@ -103,11 +106,8 @@ class AnswerDecoder:
 
     def _take_last(self, chunk: bytes) -> Sequence[ModelDelta]:
         """Take what is left below the cap: of an error that is enough, of an answer it is not."""
-        self._kept.append(chunk)
-        if not self.ok:
-            return ()
-        shown = self._fold(self._sse.feed(chunk)) if self._form == "events" else []
-        if not self.done:
+        shown = self._sort(chunk)
+        if self.ok and not self.done:
             self._fail(Failure(Fault.TOO_LARGE, f"the answer is larger than {self._answer_bytes_max} bytes"))
         return shown
 

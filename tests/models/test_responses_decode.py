@@ -8,7 +8,7 @@ import pytest
 
 from agentcore.events import ModelFailure
 from agentcore.messages import FinishReason, MediaPart, OpaquePart, ReasoningPart, TextPart, ToolCallPart, Usage
-from interpreters.models import Failure, Fault
+from interpreters.models import DIALECTS, AnswerDecoder, Failure, Fault
 from tests.models import wire
 
 CALL = {"id": "f1", "type": "function_call", "call_id": "c1", "name": "read", "arguments": '{"path":"a"}'}
@@ -429,16 +429,12 @@ def test_usage_is_that_of_the_end_and_a_zero_erases_nothing():
 
 
 def test_what_a_failed_response_consumed_is_counted():
-    from interpreters.models import DIALECTS, AnswerDecoder
-
     decoder = AnswerDecoder(DIALECTS["responses"].folder())
     decoder.feed(event("response.failed", response={"error": ERROR, "usage": {"input_tokens": 3}}))
     assert decoder.folder.usage.input_tokens == 3
 
 
 def test_that_the_server_still_works_on_it_is_no_progress():
-    from interpreters.models import DIALECTS, AnswerDecoder
-
     decoder = AnswerDecoder(DIALECTS["responses"].folder())
     for piece in (event("response.created", response={}), event("keepalive"), b": ping\n\n", said("")):
         before = decoder.progress
