@@ -43,6 +43,8 @@ EXECUTED_SUFFIX = "_tool_use"
 _WORDS: Mapping[str, str] = {"text_delta": "text", "thinking_delta": "thinking"}
 _CALL_FIELDS = ("id", "name", "input")
 _SHORT = 100
+# Fields of a piece that holds nothing but its type and one thing more.
+_PLAIN = 2
 
 
 @attrs.define
@@ -99,17 +101,21 @@ class WordsBlock(RawBlock):
 
     def add(self, delta: Mapping[str, Any]) -> list[ModelDelta]:
         """Take a piece; return what to show. ``WireFault`` for a piece of a call's input."""
-        if delta.get("partial_json"):
-            raise malformed("a piece of a call's input in a block that is no call")
-        beside = {key: value for key, value in delta.items() if key not in (self.field, "signature", "citation")}
-        super().add(beside)
-        if (citation := delta.get("citation")) is not None:
-            self.fields["citations"] = [*list_of(self.fields.get("citations")), citation]
-        self._sign(delta.get("signature"))
         piece = delta.get(self.field)
+        if len(delta) != _PLAIN or "type" not in delta or not isinstance(piece, str):
+            self._keep(delta)
         shown = self.words.add(piece) if isinstance(piece, str) and piece else ""
         kind = TextDelta if self.words.kind is TextPart else ReasoningDelta
         return [kind(shown)] if shown else []
+
+    def _keep(self, delta: Mapping[str, Any]) -> None:
+        """Take what is told beside the words."""
+        if delta.get("partial_json"):
+            raise malformed("a piece of a call's input in a block that is no call")
+        super().add({key: value for key, value in delta.items() if key not in (self.field, "signature", "citation")})
+        if (citation := delta.get("citation")) is not None:
+            self.fields["citations"] = [*list_of(self.fields.get("citations")), citation]
+        self._sign(delta.get("signature"))
 
     def _sign(self, piece: Any) -> None:
         """A signature comes whole, whole again, or in pieces."""
@@ -163,8 +169,9 @@ class CallBlock(RawBlock):
                 self.call.pieces.append(piece)
         elif piece.strip():
             self._outdo(piece)
-        rest = {key: value for key, value in delta.items() if key not in ("type", "partial_json") and value is not None}
-        self.call.extra.update(rest)
+        if len(delta) != _PLAIN or "partial_json" not in delta:
+            beside = {key: value for key, value in delta.items() if key not in ("type", "partial_json")}
+            self.call.extra.update({key: value for key, value in beside.items() if value is not None})
         return []
 
     def _outdo(self, piece: str) -> None:
@@ -260,8 +267,10 @@ def _block(kind: str, fields: dict[str, Any]) -> RawBlock:
 
 def _words_of(delta: Mapping[str, Any]) -> str:
     """Return under which name a piece holds words; empty if it holds none."""
-    named = _WORDS.get(text_of(delta.get("type")), tuple(_WORDS.values()))
-    return next((name for name in _WORDS.values() if name in named and isinstance(delta.get(name), str)), "")
+    name = _WORDS.get(text_of(delta.get("type")), "")
+    if name:
+        return name if isinstance(delta.get(name), str) else ""
+    return next((name for name in _WORDS.values() if isinstance(delta.get(name), str)), "")
 
 
 def _input(told: Any) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from interpreters.models.anthropic_blocks import Blocks
 from interpreters.models.assembly import Assembly, Reply
 from interpreters.models.failures import Failure, WireFault, told_fault
 from interpreters.models.faults import FINISH_FAULTS, Fault
-from interpreters.models.reading import TERMINATOR, event_value, finish_of, list_of, malformed, object_of, text_of
+from interpreters.models.reading import event_value, finish_of, is_terminator, list_of, malformed, object_of, text_of
 from interpreters.models.usage import anthropic_usage, merged
 from interpreters.support.ports_model import ModelDelta
 
@@ -54,23 +54,24 @@ class AnthropicFolder:
 
     def fold_event(self, name: str, data: str) -> list[ModelDelta]:
         """Take one server-sent event; return what to show."""
-        if not data.strip():
+        if not data or data.isspace():
             return []
-        if data.strip() == TERMINATOR:
+        if is_terminator(data):
             self.stated = self.terminated = True
             return []
         value = event_value(name, data)
         kind = text_of(value.get("type")) or name
         if kind == "error" or value.get("error"):
             raise told_fault(value)
-        self._take_usage(value.get("usage"))
+        if usage := value.get("usage"):
+            self._take_usage(usage)
         match kind:
+            case "content_block_delta":
+                return self._add(value)
             case "message_start":
                 return self._start_message(object_of(value.get("message")))
             case "content_block_start":
                 return self._begin(value.get("index"), value.get("content_block"))
-            case "content_block_delta":
-                return self._add(value)
             case "content_block_stop":
                 self._blocks.stop(value.get("index"))
             case "message_delta":
@@ -127,8 +128,9 @@ class AnthropicFolder:
         delta = value.get("delta")
         if not isinstance(delta, dict):
             raise malformed(f"expected a piece of a block, found {type(delta).__name__}")
-        self.progress += any(told for key, told in delta.items() if key != "type")
-        return self._blocks.add(value.get("index"), delta)
+        shown = self._blocks.add(value.get("index"), delta)
+        self.progress += bool(shown) or any(told for key, told in delta.items() if key != "type")
+        return shown
 
     def _take_end(self, told: Mapping[str, Any]) -> None:
         self._extra.update({key: told[key] for key in REPLAYED_KEYS if told.get(key)})

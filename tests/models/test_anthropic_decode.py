@@ -19,6 +19,7 @@ from agentcore.messages import (
 )
 from interpreters.models import AnswerDecoder, Fault
 from interpreters.models.anthropic_decode import AnthropicFolder
+from interpreters.models.verbatim import argument_text
 from tests.models import wire
 from tests.models.anthropic_events import (
     OVER,
@@ -266,6 +267,13 @@ def test_what_is_wrong_with_an_input_told_as_an_object_is_an_argument_error_too(
     else:
         (part,) = said(f'data: {{"type":"content_block_start","index":0,"content_block":{block}}}\n\n')
     assert parse_arguments(part.arguments).state is ArgumentsState.MALFORMED
+
+
+def test_an_input_nested_too_deep_is_an_argument_error_and_no_crash():
+    value = 7
+    for _ in range(100_000):
+        value = [value]
+    assert parse_arguments(argument_text(value)).state is ArgumentsState.MALFORMED
 
 
 def test_parallel_calls_interleave_by_index_also_with_gaps():
