@@ -27,11 +27,13 @@ WANTED = {
 """How often each word of a group has to be visited, at least."""
 
 
-def visits_of(profile, census, report):
+def visits_of(profile, census, report, loop_check):
     """Run a profile and tell what it visited."""
+    keep = staticmethod(lambda file: loop_check.save("state-machine", file))
+    machine = type("Session", (SessionMachine,), {"keep": keep})
     began = time.process_time()
     for seed in profile:
-        run(examples=profile.examples, steps=profile.steps, seed=seed, census=census)
+        run(machine, examples=profile.examples, steps=profile.steps, seed=seed, census=census)
     seconds = time.process_time() - began
     tried = len(list(profile)) * profile.examples
     report(f"state machine, seeds {list(profile)}: {tried} examples of up to {profile.steps} steps in {seconds:.0f} s")
@@ -41,10 +43,10 @@ def visits_of(profile, census, report):
 
 @pytest.mark.slow
 @pytest.mark.req("R-221", "R-245")
-def test_what_the_loop_says_is_what_happened(report):
+def test_what_the_loop_says_is_what_happened(report, loop_check):
     name = PROFILE if PROFILE in WANTED else "dev"
     census = new_census()
-    visits_of(PROFILES[name], census, report)
+    visits_of(PROFILES[name], census, report, loop_check)
     rare = {title: census.rarer_than(times, title) for title, times in WANTED[name].items()}
     assert {title: words for title, words in rare.items() if words} == {}
 
@@ -58,11 +60,11 @@ def test_what_the_loop_says_is_what_happened_for_as_long_as_one_likes(report):
         report(f"state machine, deep, {line}")
 
 
-def caught(name, seed=1, examples=300, **more):
+def caught(name, seed=1, examples=300, keep=SessionMachine.keep, **more):
     """What the machine says of a broken core with only one claim to look after, and what it prints."""
     law = {"L16": LAWS["L16"]} if name == "laws-hold" else {}
     claims = {claim: check for claim, check in CLAIMS.items() if claim == name}
-    machine = type("Broken", (SessionMachine,), {"core": BROKEN[name], "laws": law, "claims": claims})
+    machine = type("Broken", (SessionMachine,), {"core": BROKEN[name], "laws": law, "claims": claims, "keep": keep})
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed), pytest.raises(AssertionError) as problem:
         run(machine, examples=examples, seed=seed, **more)
@@ -89,6 +91,14 @@ def test_a_counterexample_is_printed_as_steps_and_as_a_scenario_file():
     assert len(events) <= 20
     assert "FollowUpQueued" in events
     assert text.startswith(f"# {problem}")
+
+
+def test_the_file_of_the_shortest_counterexample_is_kept_last():
+    kept = []
+    problem, printed = caught("no-message-is-lost", keep=staticmethod(kept.append))
+    assert kept[-1].startswith(f"# {problem}\n")
+    assert kept[-1] in printed
+    assert len(kept[-1]) == min(len(file) for file in kept)
 
 
 def test_one_seed_gives_the_same_examples_and_another_one_others():

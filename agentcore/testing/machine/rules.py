@@ -92,6 +92,10 @@ class SessionMachine(RuleBasedStateMachine):
     """What all examples visited."""
 
     @staticmethod
+    def keep(file: str) -> None:
+        """Take the scenario file of each failure, the shortest last: ``loop_check.save`` of the plugin, for example."""
+
+    @staticmethod
     def configs(number: int) -> Config:
         """Make a configuration of a number up to 999; 0 makes the plainest."""
         return config_of(number)
@@ -350,13 +354,13 @@ class SessionMachine(RuleBasedStateMachine):
         self.census.add(word, *(f"{effect.value} begun" for effect in sim.effects_begun))
         for passage in sim.fresh:
             self.census.note(passage)
-        problem = problem_of(sim, self.claims)
-        sim.fresh.clear()
-        self._fail_if(problem)
+        self._fail_if(problem_of(sim, self.claims))
 
     def _fail_if(self, problem: str | None) -> None:
         if problem is not None:
-            note(f"As a scenario file:\n# {problem}\n{render(self.sim.scenario, self.core, self.laws)}")
+            file = f"# {problem}\n{render(self.sim.scenario, self.core, self.laws)}"
+            self.keep(file)
+            note(f"As a scenario file:\n{file}")
             raise AssertionError(problem)
 
 

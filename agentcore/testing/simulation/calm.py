@@ -61,7 +61,7 @@ def _answer(sim: Simulation, *, gives_up: bool) -> bool:
         case StartTimer():
             sim.fires(command)
         case _:
-            moves = sim.moves(command, plain=True)
+            moves = sim.moves(command, plain=True) or sim.moves(command)
             sim.makes(moves[-1] if gives_up and is_question(command) else moves[0])
     return True
 

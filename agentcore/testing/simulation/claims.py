@@ -257,8 +257,8 @@ CLAIMS: Mapping[str, Check] = {
 
 
 def problem_of(sim: Simulation, checks: Mapping[str, Check] = CLAIMS) -> str | None:
-    """Say what is wrong now with what happened since somebody looked last."""
-    for name, check in checks.items():
-        if problem := check(sim):
-            return f"{name}: {problem}"
-    return None
+    """Say what is wrong now with what happened since somebody looked last; nothing of that is looked at again."""
+    found = ((name, check(sim)) for name, check in checks.items())
+    problem = next((f"{name}: {problem}" for name, problem in found if problem), None)
+    sim.fresh.clear()
+    return problem

@@ -16,12 +16,14 @@ from typing import Any
 import attrs
 from attrs import evolve
 
-from agentcore.commands import Command, PersistCheckpoint, RequestModel, StartTimer
+from agentcore.commands import CancelTool, Command, InspectEffect, PersistCheckpoint, RequestModel, StartTimer
 from agentcore.events import (
     ApprovalGranted,
     CheckpointFailed,
     CheckpointWritten,
+    EffectInspected,
     Event,
+    Finding,
     FollowUpQueued,
     MessageWithdrawn,
     ModelReplied,
@@ -29,7 +31,10 @@ from agentcore.events import (
     PromptSubmitted,
     SessionResumed,
     SteeringQueued,
+    ToolCancelled,
 )
+from agentcore.messages import EffectSeen
+from agentcore.outstanding import is_question
 from agentcore.policy import Config, Effect, ToolContract
 from agentcore.states import State
 from agentcore.testing.answers import names
@@ -123,8 +128,18 @@ class Simulation:
         return Exploration("calm", self._begun, ((ANSWER,),), {})
 
     def moves(self, command: Command, *, plain: bool = False) -> list[Move]:
-        """Return every honest answer to a command."""
-        return list(ANSWERERS[type(command)](self.scene(plain=plain), command))
+        """Return every honest answer to a command.
+
+        Of an attempt that a resume only suspects nobody knows anything: it never was under the key that is asked about.
+        """
+        found = list(ANSWERERS[type(command)](self.scene(plain=plain), command))
+        return [move for move in found if not proves(move.event)] if self._is_phantom(command) else found
+
+    def _is_phantom(self, command: Command) -> bool:
+        if not isinstance(command, CancelTool | InspectEffect):
+            return False
+        program = not is_question(command) and not self.scene().call(command.call_id).contract.pure
+        return program and self.world.find(command.call_id, command.execution) is None
 
     def replies(self, command: RequestModel, reply: Reply, *, late: bool = False) -> None:
         """Let the model answer a request."""
@@ -261,6 +276,17 @@ class Simulation:
                 call = find_call(passage.after, command.call_id)
                 if call is not None:
                     yield call.contract.effect
+
+
+def proves(event: Event | None) -> bool:
+    """Say whether an answer of a program proves what became of an attempt."""
+    match event:
+        case ToolCancelled(effect=effect):
+            return effect is not EffectSeen.UNPROVED
+        case EffectInspected(finding=finding):
+            return finding not in (Finding.UNAVAILABLE, Finding.STILL_RUNNING)
+        case _:
+            return False
 
 
 def brought_by(event: Event) -> str | None:

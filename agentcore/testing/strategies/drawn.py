@@ -12,12 +12,14 @@ from agentcore.codec import INTEGERS
 from agentcore.events import EVENTS, Event
 from agentcore.policy import Config
 from agentcore.reduce import reduce
-from agentcore.states import Call, CallState, Phase, State
+from agentcore.states import PHASES, Call, CallState, Phase, State
 from agentcore.testing.passage import find_call
 from agentcore.testing.strategies.aims import Aim
+from agentcore.testing.strategies.collisions import roll_collision
 from agentcore.testing.strategies.configs import roll_config
 from agentcore.testing.strategies.contents import roll_event
 from agentcore.testing.strategies.dice import Dice
+from agentcore.testing.strategies.journals import Flaw, Journal, roll_journal
 from agentcore.testing.strategies.kinds import roll
 from agentcore.testing.strategies.pools import in_phase, with_call
 from agentcore.testing.strategies.session import Session
@@ -79,6 +81,21 @@ def sessions(phase: type[Phase], *, meets: type[Event] | None = None) -> st.Sear
 def states(phase: type[Phase]) -> st.SearchStrategy[State]:
     """A state in a phase that was reached from ``start``."""
     return sessions(phase).map(lambda session: session.state)
+
+
+def collisions(phase: type[Phase], name: str | None = None) -> st.SearchStrategy[State]:
+    """A state in a phase that no events lead to: its ids collide, repeat or are stale, by a name of ``COLLISIONS``."""
+    return rolled(lambda dice: roll_collision(dice.pick(in_phase(phase)).state, dice, name))
+
+
+def journals(flaw: Flaw | None = None) -> st.SearchStrategy[Journal]:
+    """A journal as a file store writes it, with a flaw or any, of a session that was reached."""
+
+    def make(dice: Dice) -> Journal:
+        kept = in_phase(dice.pick(PHASES))
+        return roll_journal(kept[dice.below(min(len(kept), 40))], dice, flaw)
+
+    return rolled(make)
 
 
 def calls(kind: type[CallState], *, meets: type[Event] | None = None) -> st.SearchStrategy[tuple[Session, Call]]:
