@@ -19,6 +19,7 @@ import attrs
 
 from agentcore.events import ModelFailed, ModelReplied, ModelStopped
 from interpreters.models.clients import Client
+from interpreters.models.hiding import Hiding
 from interpreters.models.http import HttpModel
 from interpreters.models.names import VARIABLES, Key, ModelNotNamed, Target, Variables, find_target
 from interpreters.models.patience import Timeouts
@@ -36,6 +37,7 @@ class NamedModel:
     target: Target
     """Whom it asks, and how."""
     _inner: Model
+    _hiding: Hiding = attrs.field(repr=False)
 
     @property
     def secrets(self) -> tuple[str, ...]:
@@ -45,7 +47,7 @@ class NamedModel:
 
     async def answer(self, run: ModelRun) -> ModelReplied | ModelFailed | ModelStopped:
         """Send the request once and return how it ended."""
-        return await self._inner.answer(run)
+        return self._hiding.ended(await self._inner.answer(self._hiding.watched(run)))
 
 
 FOREIGN = "pydantic-ai"
@@ -96,17 +98,18 @@ def model_at(
 ) -> NamedModel:
     """Return the model at a target; ``ValueError`` for an address that is none."""
     key, profile = target.key, target.profile
+    hiding = Hiding((key,) if isinstance(key, str) else ())
     inner = HttpModel(
         target.model,
         base_url=target.base_url,
         profile=profile,
         api_key=key if isinstance(key, str) else "",
-        credentials=None if isinstance(key, str) else _fetching(key, profile),
+        credentials=None if isinstance(key, str) else _fetching(key, profile, hiding),
         client=client,
         timeouts=timeouts,
         prices=prices or ListedPrices(target.base_url),
     )
-    return NamedModel(target, inner)
+    return NamedModel(target, inner, hiding)
 
 
 def is_foreign(name: str) -> bool:
@@ -127,14 +130,15 @@ def foreign_model(name: str, prices: Pricing | None = None) -> NamedModel:
     except (ImportError, RuntimeError, ValueError) as error:
         raise ModelNotNamed(f"{name}: {error}") from error
     profile = Profile(FOREIGN, dialect=FOREIGN, needs_key=False)
-    return NamedModel(Target(profile, theirs.rpartition(":")[2], model.base_url, "".join(model.secrets[:1])), model)
+    target = Target(profile, theirs.rpartition(":")[2], model.base_url, "".join(model.secrets[:1]))
+    return NamedModel(target, model, Hiding(model.secrets))
 
 
 def _read(env_file: Path | str | None) -> Mapping[str, str]:
     return read_dotenv(Path(env_file), VARIABLES.__contains__) if env_file is not None else {}
 
 
-def _fetching(fetch: Callable[[], str | Awaitable[str]], profile: Profile) -> RefreshCredentials:
+def _fetching(fetch: Callable[[], str | Awaitable[str]], profile: Profile, hiding: Hiding) -> RefreshCredentials:
     """Return the function that fetches a key and makes the header field that carries it."""
 
     async def fields() -> Mapping[str, str]:
@@ -142,6 +146,7 @@ def _fetching(fetch: Callable[[], str | Awaitable[str]], profile: Profile) -> Re
         key = await found if inspect.isawaitable(found) else found
         if not key.strip():
             raise ValueError(f"what gives the key for {profile.name} gave none")
+        hiding.add(key.strip())
         return profile.authorised(key)
 
     return fields

@@ -6,7 +6,6 @@ import json
 import logging
 
 import pytest
-import structlog
 
 from agentcore import Limits
 from agentcore.events import ModelFailed, ModelReplied
@@ -218,6 +217,18 @@ def leak() -> str:
     return f"the key is {KEY}"
 
 
+class Log:
+    """Takes the lines of an engine."""
+
+    def __init__(self, lines: list) -> None:
+        self.lines = lines
+
+    def info(self, event: str, **fields) -> None:
+        self.lines.append((event, fields))
+
+    warning = info
+
+
 def echoing(status: int) -> Answer:
     """A server that repeats the key in its refusal, as some do."""
     told = {"error": {"message": f"Incorrect API key provided: {KEY}", "headers": f"Bearer {KEY}", "code": status}}
@@ -231,11 +242,11 @@ def echoing(status: int) -> Answer:
 @pytest.mark.parametrize("fetched", [False, True], ids=["given", "fetched"])
 async def test_a_key_stands_in_no_log_journal_error_view_or_repr(tmp_path, caplog, provider, status, fetched):
     caplog.set_level(logging.DEBUG)
-    seen = []
-    with serving(*[echoing(status)] * 2) as server, structlog.testing.capture_logs() as logged:
+    seen, logged = [], []
+    with serving(*[echoing(status)] * 2) as server:
         model = model_named(f"{provider}:m", base_url=server.url, api_key=(lambda: KEY) if fetched else KEY)
         hasty = Limits(model_retries=1, retry_base_ms=1, retry_jitter_ms=0)
-        agent = Agent(model=model, tools=[leak], store=FileStore(tmp_path), limits=hasty)
+        agent = Agent(model=model, tools=[leak], store=FileStore(tmp_path), limits=hasty, log=Log(logged))
         async with agent.open("s", create=True) as session:
             seen.extend([repr(shown) async for shown in session.stream("go")])
             result = session.result
@@ -245,7 +256,8 @@ async def test_a_key_stands_in_no_log_journal_error_view_or_repr(tmp_path, caplo
     stored = [path.read_bytes().decode("utf-8", "replace") for path in tmp_path.rglob("*") if path.is_file()]
     told = [*stored, *seen, *map(repr, logged), *map(repr, caplog.records), caplog.text]
     told += [repr(model), repr(model.target), str(result), repr(vars(agent))]
-    assert len(stored) >= 1
+    assert stored
+    assert logged
     assert not [text for text in told if KEY in text]
 
 
@@ -260,6 +272,25 @@ async def test_a_tool_that_finds_the_key_does_not_tell_it(tmp_path):
         assert (await agent.run("go")).text == "hi"
     assert "the key is [redacted]" in json.dumps(server.received[1].body)
     assert KEY not in "".join(path.read_text() for path in tmp_path.rglob("*.ndjson"))
+
+
+@pytest.mark.anyio
+@pytest.mark.req("R-080")
+@pytest.mark.parametrize("fetched", [False, True], ids=["given", "fetched"])
+async def test_a_server_that_repeats_the_key_in_its_answer_puts_it_into_no_journal(tmp_path, fetched):
+    call = {"index": 0, "id": "c", "function": {"name": "leak", "arguments": json.dumps({"key": KEY})}}
+    thought = chunk({"reasoning": f"sent with {KEY}"}, model=f"m-{KEY}", id=f"c-{KEY}")
+    asks = Answer(events(thought, chunk({"content": f"I saw {KEY}.", "tool_calls": [call]}), chunk({}, "tool_calls")))
+    seen = []
+    with serving(asks, HI) as server:
+        model = model_named("openai:m", base_url=server.url, api_key=(lambda: KEY) if fetched else KEY)
+        agent = Agent(model=model, tools=[leak], rules=[allow()], store=FileStore(tmp_path))
+        async with agent.open("s", create=True) as session:
+            seen.extend([repr(shown) async for shown in session.stream("go")])
+            assert session.result.text == "hi"
+    stored = [path.read_bytes().decode() for path in tmp_path.rglob("*") if path.is_file()]
+    assert "I saw [redacted]." in "".join(stored)
+    assert not [text for text in (*stored, *seen) if KEY in text]
 
 
 @pytest.mark.anyio

@@ -9,7 +9,7 @@ from decimal import Decimal
 import pytest
 
 from agentcore.messages import Usage
-from interpreters.models import prices
+from interpreters.models import PROFILES, prices
 from interpreters.models.prices import (
     HOW_TO_GET,
     ListedPrices,
@@ -81,6 +81,11 @@ def test_a_model_that_the_list_names_without_a_price_is_not_free(listed):
         pytest.skip("the list has learnt this price")
     assert found.total_price == 0
     assert listed_cost(Usage(10, 5), "qwen-3-coder-480b", "https://api.cerebras.ai/v1") is None
+
+
+@pytest.mark.parametrize("name", ["openai", "anthropic", "deepseek", "zhipu", "zai", "mistral", "openrouter"])
+def test_the_list_knows_these_sellers_by_where_they_are_asked(listed, name):
+    assert listed.data_snapshot.get_snapshot().find_provider(None, None, PROFILES[name].base_url).models
 
 
 def test_whether_a_price_is_listed_can_be_asked(listed):
