@@ -17,7 +17,15 @@ from interpreters.models.assembly import Assembly, OpenAudio, Reply, kept
 from interpreters.models.calls import CallFolder, Piece, read_piece
 from interpreters.models.failures import Failure, WireFault, told_fault
 from interpreters.models.faults import FINISH_FAULTS, Fault
-from interpreters.models.reading import event_value, finish_of, is_terminator, list_of, malformed, text_of
+from interpreters.models.reading import (
+    event_value,
+    finish_of,
+    is_terminator,
+    list_of,
+    malformed,
+    tells_of_error,
+    text_of,
+)
 from interpreters.models.usage import chat_usage, later, timings_usage
 from interpreters.support.ports_model import ModelDelta
 
@@ -65,7 +73,7 @@ class ChatFolder:
     def fold_body(self, value: Any) -> list[ModelDelta]:
         """Take a whole answer that came as one JSON value; return what to show."""
         choices = value.get("choices") if isinstance(value, dict) else None
-        if not choices and not (isinstance(value, dict) and _is_error(value)):
+        if not choices and not (isinstance(value, dict) and tells_of_error(value, "choices")):
             told = "the answer is JSON but no chat completion; is the base URL right?"
             raise WireFault(Failure(Fault.PROTOCOL, told))
         shown = self._fold(value)
@@ -83,7 +91,7 @@ class ChatFolder:
         return Reply(parts, finish, self._label, self._id, self.usage, self._model, self._extra)
 
     def _fold(self, value: Mapping[str, Any]) -> list[ModelDelta]:
-        if _is_error(value):
+        if tells_of_error(value, "choices"):
             raise told_fault(value)
         if not self._id:
             self._id = text_of(value.get("id"))
@@ -252,10 +260,6 @@ def _media(url: str) -> MediaPart:
     if head.startswith("data:") and comma:
         return MediaPart(head.removeprefix("data:").partition(";")[0] or "image/png", data)
     return MediaPart("image/*", url)
-
-
-def _is_error(value: Mapping[str, Any]) -> bool:
-    return bool(value.get("error")) or "error" in (value.get("object"), value.get("type"))
 
 
 def _continue_detail(details: list[dict[str, Any]], piece: dict[str, Any]) -> bool:

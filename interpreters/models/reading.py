@@ -82,6 +82,13 @@ def event_value(name: str, data: str) -> dict[str, Any]:
     return value
 
 
+def tells_of_error(value: Mapping[str, Any], content: str) -> bool:
+    """Say whether an object tells of a fault; ``content`` is the field without which it is no answer."""
+    if value.get("error") or value.get("type") == "error" or value.get("object") == "error":
+        return True
+    return content not in value and "code" in value and isinstance(value.get("message", value.get("msg")), str)
+
+
 def text_of(value: Any) -> str:
     """Return a text, or nothing for what is none."""
     return value if isinstance(value, str) else ""

@@ -17,7 +17,15 @@ from agentcore.messages import FinishReason, Usage
 from interpreters.models.assembly import Assembly, Reply
 from interpreters.models.failures import Failure, WireFault, told_fault
 from interpreters.models.faults import Fault
-from interpreters.models.reading import event_value, finish_of, is_terminator, malformed, object_of, text_of
+from interpreters.models.reading import (
+    event_value,
+    finish_of,
+    is_terminator,
+    malformed,
+    object_of,
+    tells_of_error,
+    text_of,
+)
 from interpreters.models.responses_items import Items
 from interpreters.models.responses_parts import CALL_KINDS, CallItem, MessageItem, OpenItem, ReasoningItem
 from interpreters.models.usage import later, responses_usage, timings_usage
@@ -81,9 +89,9 @@ class ResponsesFolder:
     def fold_body(self, value: Any) -> list[ModelDelta]:
         """Take a whole answer that came as one JSON value; return what to show."""
         body = object_of(value)
-        if body.get("error") and not isinstance(body.get("output"), list):
-            raise told_fault(body)
         if not isinstance(body.get("output"), list):
+            if tells_of_error(body, "output"):
+                raise told_fault(body)
             told = "the answer is JSON but no response; is the base URL right?"
             raise WireFault(Failure(Fault.PROTOCOL, told))
         self._count(body)

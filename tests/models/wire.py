@@ -158,12 +158,13 @@ def told(parts) -> dict:
         "text": "".join(part.text for part in words if "refusal" not in part.metadata),
         "refusal": "".join(part.text for part in words if "refusal" in part.metadata),
         "reasoning": "".join(part.text for part in parts if isinstance(part, ReasoningPart)),
-        "tools": [[call.name, _arguments(call.arguments)] for call in calls],
+        "tools": [[call.name, arguments_of(call.arguments)] for call in calls],
         "ids": [call.provider_id for call in calls],
     }
 
 
-def _arguments(raw: str):
+def arguments_of(raw: str):
+    """Arguments as a value; `None` where they cannot be used."""
     parsed = parse_arguments(raw)
     return json.loads(parsed.text) if parsed.state is ArgumentsState.COMPLETE else None
 
