@@ -401,6 +401,17 @@ def test_an_event_is_known_by_its_name_where_its_data_does_not_say():
     assert reply(*bare, end(), OVER).parts == (TextPart("hi"),)
 
 
+def test_only_what_is_of_the_answer_is_progress():
+    decoder = AnswerDecoder(AnthropicFolder())
+    seen = []
+    idle = [{"type": "ping"}, ": c\n\n", text(""), args("", 1), {"type": "vnew"}, stop(), end(None, output_tokens=1)]
+    for event in (head(), start(WORDS), text("a"), start(call(), 1), args("{", 1), *idle, end()):
+        before = decoder.progress
+        decoder.feed(stream(event))
+        seen.append(decoder.progress > before)
+    assert seen == [True] * 5 + [False] * 7 + [True]
+
+
 @pytest.mark.parametrize(
     ("label", "finish"),
     [

@@ -355,6 +355,7 @@ TEXT_FILE = base64.b64encode(b"# Title").decode()
         (MediaPart("image/png", "file:/etc/passwd"), words("[image/png: file:/etc/passwd]")),
         (MediaPart("image/png", "data:,x"), words("[image/png: not shown, this model does not take it]")),
         (MediaPart("text/plain", "###"), words("[text/plain: not shown, this model does not take it]")),
+        (MediaPart("text/plain", "QUJ$D"), words("[text/plain: not shown, this model does not take it]")),
         (MediaPart("text/plain", ""), words("[text/plain: not shown, this model does not take it]")),
     ],
 )
