@@ -66,8 +66,12 @@ def _read_assistant(reader: Reader, content: Any, where: str) -> None:
 
 
 def _read_user(reader: Reader, content: Any, where: str) -> None:
-    """Results are told by the user's side, and stand before anything else that it says."""
-    results, said = [], False
+    """Results are told by the user's side, and stand before anything else that it says.
+
+    Each part counts as a message of its own: to this provider, one message of two parts and two messages are the same.
+    """
+    results: list[WireResult] = []
+    said: list[str] = [content] if isinstance(content, str) else []
     for block in _blocks(content):
         if block.get("type") == "tool_result":
             if said:
@@ -75,11 +79,11 @@ def _read_user(reader: Reader, content: Any, where: str) -> None:
             called = reader.word(block.get("tool_use_id"), f"{where} tool_result.tool_use_id")
             results.append(WireResult(called, words_of(block.get("content"))))
         else:
-            said = True
+            said.append(words_of([block]))
     if results:
         reader.add(Item("tool", results=tuple(results)))
-    if said or isinstance(content, str):
-        reader.add(Item("user", words_of(content)))
+    for words in said:
+        reader.add(Item("user", words))
 
 
 def stream(reply: Reply) -> list[bytes]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 from interpreters.check import MEANINGS, NAMED, Rule, Verdict
-from tests.check.conftest import AGENTS
+from tests.check.conftest import AGENTS, attack_agent
 
 EVERYWHERE = ("chat", "responses", "anthropic")
 CHAT = ("chat",)
@@ -54,9 +56,22 @@ CASES = [
 ]
 
 
+@pytest.fixture(scope="module")
+def caught(request):
+    """The reports of all cases that are run: most of their time is waiting, so four are attacked at a time."""
+    wanted = [item.callspec.params for item in request.session.items if "caught" in item.fixturenames]
+    with ThreadPoolExecutor(4) as pool:
+        yield {
+            (each["rule"], each["agent"], each["scenario"], each["dialect"]): pool.submit(
+                attack_agent, each["agent"], each["scenario"], dialect=each["dialect"]
+            )
+            for each in wanted
+        }
+
+
 @pytest.mark.parametrize(("rule", "agent", "scenario", "dialect"), CASES)
-def test_a_broken_agent_is_caught_by_the_rule_it_breaks_and_by_no_other(attack, rule, agent, scenario, dialect):
-    report = attack(agent, scenario, dialect=dialect)
+def test_a_broken_agent_is_caught_by_the_rule_it_breaks_and_by_no_other(caught, rule, agent, scenario, dialect):
+    report = caught[rule, agent, scenario, dialect].result()
     broken = {each for each, verdict in report.rules.items() if verdict is Verdict.BROKEN}
     assert rule in broken <= {rule} | FOLLOWS.get(agent, set()), report.to_text()
     assert f"broken    {rule}: " in report.to_text()

@@ -15,10 +15,8 @@ SPOKEN = tuple(name for name in ("chat", "responses", "anthropic") if name in DI
 """The dialects that the engine speaks."""
 
 FIRST = (
-    "arguments-that-are-no-json",
     "duplicate-ids",
     "cut-call-that-parses",
-    "disconnect",
     "kill-in-deed-of-two",
     "kill-after-a-round",
 )

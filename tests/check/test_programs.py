@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from interpreters.check import Call, CannotStart, Fault, Rule, Scenario, Setup, Step, Verdict, run
 from interpreters.check import attack as attack_with
+from interpreters.check.anthropic import ANTHROPIC
 from interpreters.check.model import DIALECTS
 from interpreters.check.wire import Asked
 from tests.check.conftest import AGENTS, QUICK
@@ -106,6 +107,14 @@ def test_the_check_itself_runs_on_either_event_loop(backend):
     scenarios = (Scenario("mine", (Step((Call(),)),)),)
     report = anyio.run(lambda: attack_with(setup, scenarios), backend=backend)
     assert report.held, report.to_text()
+
+
+def test_parts_of_one_message_and_two_messages_are_the_same_to_anthropic():
+    one, two = ({"type": "text", "text": word} for word in ("first", "second"))
+    joined = ANTHROPIC.read({"messages": [{"role": "user", "content": [one, two]}]})
+    apart = ANTHROPIC.read({"messages": [{"role": "user", "content": "first"}, {"role": "user", "content": [two]}]})
+    assert [item.text for item in joined.items] == ["first", "second"]
+    assert joined.items == apart.items
 
 
 KEYS = st.sampled_from(
