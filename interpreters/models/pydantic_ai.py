@@ -21,6 +21,7 @@ import attrs
 try:
     from pydantic_ai import direct, messages, models
     from pydantic_ai.settings import ModelSettings
+    from pydantic_ai.usage import RequestUsage
 except ImportError as missing:
     raise ImportError(
         f"models of pydantic-ai need a package that is not installed ({missing.name}): "
@@ -77,7 +78,7 @@ class PydanticAIModel:
         self._stream = stream
         self._states_end = self._model.provider is not None if states_end is None else states_end
         self._invents = any(kind.__name__ == _INVENTS_STOP for kind in type(self._model).__mro__)
-        self._prices = prices or ListedPrices(self._model.base_url or "")
+        self._prices = prices
         found = (*secrets, *_keys(self._model))
         self.secrets = tuple(value for value in found if len(value) >= VALUE_LENGTH_MIN)
         """What must be shown nowhere."""
@@ -182,15 +183,21 @@ class PydanticAIModel:
     def _usage(self, answer: messages.ModelResponse | None) -> Usage:
         if answer is None:
             return Usage()
-        told = usage_of(answer)
-        if told.cost_micros is not None:
-            return told
-        return attrs.evolve(told, cost_micros=self._prices.of(told, answer.model_name or self._model.model_name))
+        prices = self._prices or ListedPrices(answer.provider_url or self.base_url)
+        own = _priced(usage_of(answer.usage), prices, answer.model_name or self._model.model_name)
+        # A fallback asks several models in one attempt of ours; those that failed count too.
+        others = [usage_of(each.usage or RequestUsage()) for each in answer.failed_attempts or ()]
+        total = sum(others, own)
+        known = all(each.cost_micros is not None for each in (own, *others))
+        return total if known else attrs.evolve(total, cost_micros=None)
 
 
-def usage_of(answer: messages.ModelResponse) -> Usage:
-    """Return what an answer consumed; pydantic-ai has zero where nothing was told, so that zero tells nothing here."""
-    told = answer.usage
+def _priced(told: Usage, prices: Pricing, model: str) -> Usage:
+    return told if told.cost_micros is not None else attrs.evolve(told, cost_micros=prices.of(told, model))
+
+
+def usage_of(told: RequestUsage) -> Usage:
+    """Return what was consumed; pydantic-ai has zero where nothing was told, so that zero tells nothing here."""
     if told.unmeasured_requests or not (told.input_tokens or told.output_tokens):
         return Usage()
     reasoning = told.output_reasoning_tokens or told.details.get("reasoning_tokens")

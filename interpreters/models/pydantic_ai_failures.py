@@ -8,8 +8,10 @@ from __future__ import annotations
 import attrs
 from pydantic_ai import exceptions
 
-from interpreters.models.failures import Failure, classify
+from agentcore.events import ModelFailure
+from interpreters.models.failures import MESSAGE_LENGTH_MAX, Failure, classify
 from interpreters.models.faults import Fault
+from interpreters.support.bounded import bounded
 
 _FAULTS: tuple[tuple[type[Exception], Fault], ...] = (
     (exceptions.ContentFilterError, Fault.CONTENT_FILTER),
@@ -31,8 +33,10 @@ _FAULTS: tuple[tuple[type[Exception], Fault], ...] = (
 
 def failure_of(error: Exception, now_ms: int) -> Failure:
     """Classify what was raised; ``now_ms`` turns a date into a wait."""
+    if isinstance(error, ExceptionGroup):
+        return _of_several([failure_of(each, now_ms) for each in error.exceptions])
     fault = next((fault for kind, fault in _FAULTS if isinstance(error, kind)), None)
-    words = str(error).strip() or type(error).__name__
+    words = bounded(str(error).strip() or type(error).__name__, MESSAGE_LENGTH_MAX).text
     if not isinstance(error, exceptions.ModelAPIError):
         return Failure(fault or Fault.DEFECT, words if fault else f"unforeseen {type(error).__name__}: {words}")
     status = error.status_code if isinstance(error, exceptions.ModelHTTPError) else None
@@ -40,3 +44,10 @@ def failure_of(error: Exception, now_ms: int) -> Failure:
     told = classify(error.body or {"message": words, "code": error.provider_error_code}, status, headers, now_ms)
     wait = told.retry_after_ms if error.retry_after is None else round(error.retry_after * 1000)
     return attrs.evolve(told, fault=fault or told.fault, retry_after_ms=wait)
+
+
+def _of_several(failures: list[Failure]) -> Failure:
+    """Return the failure of several models that were asked one after the other: one that may pass, if there is one."""
+    passing = [each for each in failures if each.kind is ModelFailure.RETRYABLE]
+    told = "; ".join(each.message for each in failures)
+    return attrs.evolve((passing or failures)[-1], message=bounded(told, MESSAGE_LENGTH_MAX).text)

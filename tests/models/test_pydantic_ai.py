@@ -6,6 +6,9 @@ import base64
 import json
 import subprocess
 import sys
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 
 import anyio
 import pytest
@@ -14,6 +17,7 @@ pydantic_ai = pytest.importorskip("pydantic_ai", reason="needs pip install 'agen
 
 from pydantic_ai import messages as theirs
 from pydantic_ai.exceptions import ContentFilterError, ModelConnectionError, UnexpectedModelBehavior, UserError
+from pydantic_ai.models.fallback import FallbackModel
 from pydantic_ai.models.function import DeltaThinkingPart, DeltaToolCall, FunctionModel
 from pydantic_ai.models.test import TestModel
 from pydantic_ai.usage import RequestUsage
@@ -207,7 +211,7 @@ def test_tools_are_declared_with_their_schema():
 )
 @pytest.mark.req("R-235")
 def test_usage_comes_in_our_five_kinds_and_a_zero_that_may_be_silence_tells_nothing(told, usage):
-    assert usage_of(theirs.ModelResponse([], usage=told)) == usage
+    assert usage_of(told) == usage
 
 
 # Asking its own models
@@ -329,6 +333,37 @@ async def test_whatever_is_raised_is_classified(error, code, kind):
     assert isinstance(event, ModelFailed)
     assert (event.code, event.kind) == (code, kind)
     assert failure_of(error, 0).fault.value == code
+
+
+@pytest.mark.anyio
+async def test_of_several_models_that_failed_one_that_may_pass_decides():
+    async def gone(messages, info):
+        raise ModelConnectionError("m", "reset")
+        yield ""
+
+    async def refused(messages, info):
+        raise ContentFilterError("no")
+        yield ""
+
+    models = [FunctionModel(stream_function=each) for each in (gone, refused)]
+    fallback = FallbackModel(*models, fallback_on=(ModelConnectionError, ContentFilterError))
+    event = await PydanticAIModel(fallback).answer(watched().run)
+    assert (event.code, event.kind) == ("connection", ModelFailure.RETRYABLE)
+    assert "reset; no" in event.message
+
+
+@pytest.mark.req("R-235")
+def test_what_a_fallback_gave_up_counts_with_what_answered():
+    spent = RequestUsage(input_tokens=7, output_tokens=3, cost=Decimal("0.5"))
+    gone = theirs.ModelRequestAttempt(
+        model_name="a", outcome="rejected", timestamp=datetime.now(UTC), duration=timedelta(), usage=spent
+    )
+    answer = theirs.ModelResponse([theirs.TextPart("hi")], usage=RequestUsage(input_tokens=1, output_tokens=1))
+    model = PydanticAIModel(TestModel(), prices=Prices(1_000_000, 1_000_000))
+    assert model._usage(replace(answer, failed_attempts=[gone])) == Usage(8, 4, cost_micros=500_002)
+    silent = replace(gone, usage=None)
+    assert model._usage(replace(answer, failed_attempts=[gone, silent])) == Usage(8, 4)
+    assert PydanticAIModel(TestModel())._usage(answer) == Usage(1, 1)
 
 
 REFUSALS = [
