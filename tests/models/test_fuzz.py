@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from interpreters.models import DIALECTS
 from tests.meta.tree import name_of, parse, sources
-from tests.models import attacks
+from tests.models import attacks, fuzz_atheris
 
 SIZES = st.lists(st.integers(1, 50), max_size=4)
 
@@ -110,3 +110,13 @@ def test_every_decoder_is_looked_at():
     """Whatever defines a folder, or is imported by one, and catches something."""
     named = {name_of(path).rpartition("/")[2].removesuffix(".py") for path in sources("interpreters/models")}
     assert {name for name in named if name.endswith(("_decode", "_blocks", "_items", "_parts"))} <= set(DECODERS)
+
+
+def test_the_inputs_of_the_guided_fuzzer_begin_with_every_recorded_answer(tmp_path):
+    fuzz_atheris.seeds(tmp_path)
+    found = [fuzz_atheris.unpack(path.read_bytes()) for path in tmp_path.iterdir()]
+    assert len(found) == sum(map(len, attacks.CORPUS.values()))
+    for dialect, body, sizes, status, headers in found:
+        assert body in attacks.CORPUS[dialect]
+        attacks.attack(dialect, body, sizes, status, headers)
+    attacks.attack(*fuzz_atheris.unpack(b""))
