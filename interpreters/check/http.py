@@ -18,7 +18,7 @@ import attrs
 import h11
 
 _CHUNK = 1 << 16
-_BODY_MAX = 1 << 26
+_BODY_MAX = 1 << 24
 _PATIENCE_S = 30.0
 
 # What a torn connection, or a peer that breaks the protocol, may raise.

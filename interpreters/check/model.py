@@ -36,6 +36,7 @@ _KINDS: Mapping[Fault, str] = {
 }
 
 
+_KEPT_MAX = 1_000_000
 _BROKEN_OFF = (Fault.STALL, Fault.DISCONNECT)
 
 
@@ -57,7 +58,7 @@ class HostileModel:
         asked = self._with_history(asked)
         step = self._place(asked)
         served = self._choose(dialect, asked, step)
-        text = exchange.request.body.decode(errors="replace")
+        text = exchange.request.body[:_KEPT_MAX].decode(errors="replace")
         asking = Asking(
             number=len(record.askings) + 1,
             at=record.now(),

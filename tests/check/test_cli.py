@@ -10,7 +10,9 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from interpreters.check import MEANINGS, NAMED, Rule
+from interpreters.check import MEANINGS, NAMED, Rule, Setup
+from interpreters.check.play import environment
+from interpreters.check.record import Record
 from interpreters.cli import main
 from tests.check.conftest import AGENTS
 from tests.meta.tree import ROOT
@@ -101,11 +103,14 @@ def test_ctrl_c_ends_the_check_and_its_program(tmp_path):
         __import__("os").kill(int(note.read_text()), 0)
 
 
-def test_the_page_has_every_rule_with_its_meaning_and_every_option(capsys):
+def test_the_page_has_every_rule_variable_and_option(capsys):
     page = (ROOT / "docs/check.md").read_text(encoding="utf-8")
     assert [rule for rule in Rule if f"| `{rule}` | {MEANINGS[rule]} |" not in page] == []
     with pytest.raises(SystemExit):
         main(["check", "--help"])
     options = set(re.findall(r"`(--[a-z-]+)", page))
     assert len(options) > 7
+    given = environment(Record(NAMED[0], "mark", "prompt"), Setup(command=("x",)), 1, ROOT)
+    named = {name for name in given if name.startswith(("AGENTCORE_CHECK_", "OPENAI_BASE", "ANTHROPIC_"))}
+    assert sorted(name for name in named if f"`{name}`" not in page) == []
     assert options <= set(re.findall(r"--[a-z-]+", capsys.readouterr().out))

@@ -35,7 +35,7 @@ def engine(attack):
     return run
 
 
-@pytest.mark.req("R-022")
+@pytest.mark.req("R-022", "R-210", "D-7", "D-15")
 def test_the_engine_keeps_every_rule_over_chat_completions(engine):
     report = engine(jobs=4, generated=2)
     assert report.held, report.to_text()

@@ -38,6 +38,20 @@ def test_the_provider_may_keep_the_history(attack):
     assert {each.verdict for each in report.outcomes} == {Verdict.HELD}
 
 
+@pytest.mark.parametrize("dialect", ["chat", "responses", "anthropic"])
+def test_history_may_be_compacted_once_the_context_had_overflowed(attack, dialect):
+    report = attack("compacts", "overflow", dialect=dialect)
+    assert report.held, report.to_text()
+    assert len(report.outcomes[0].record.askings) == 3
+
+
+def test_a_program_that_says_it_compacts_is_not_asked_for_a_stable_history(attack):
+    assert attack("slides", "three-rounds").rules[Rule.HISTORY_STABLE] is Verdict.BROKEN
+    report = attack("slides", "three-rounds", compacts=True)
+    assert report.held, report.to_text()
+    assert report.rules[Rule.HISTORY_STABLE] is report.rules[Rule.PROMPT_KEPT] is Verdict.NOT_APPLICABLE
+
+
 def test_a_cancel_command_is_started_with_the_number_of_the_program(attack):
     stop = "import os; os.kill(int(os.environ['AGENTCORE_CHECK_PID']), 15)"
     report = attack("ignores_the_cancel", "cancel-in-tool", cancel_command=[sys.executable, "-c", stop])
