@@ -12,9 +12,9 @@ from interpreters.models.clients import Client, OwnConnections
 from interpreters.models.decoder import AnswerDecoder
 from interpreters.models.dialects import Dialect, Folder
 from interpreters.models.failures import Failure, classify
-from interpreters.models.faults import Fault
+from interpreters.models.faults import Fault, WireRule
 from interpreters.models.http import HttpModel
-from interpreters.models.known import CHAT, DIALECTS
+from interpreters.models.known import ANTHROPIC, CHAT, DIALECTS, RESPONSES
 from interpreters.models.named import NamedModel, model_at, model_named
 from interpreters.models.names import MissingAddress, MissingKey, ModelNotNamed, UnknownProvider, Variables
 from interpreters.models.patience import Timeouts
@@ -23,10 +23,12 @@ from interpreters.models.profiles import DEFAULT, PROFILES, Profile
 from interpreters.models.sse import ServerEvent, SseDecoder
 
 __all__ = [
+    "ANTHROPIC",
     "CHAT",
     "DEFAULT",
     "DIALECTS",
     "PROFILES",
+    "RESPONSES",
     "AnswerDecoder",
     "ChatFolder",
     "Client",
@@ -51,6 +53,7 @@ __all__ = [
     "Timeouts",
     "UnknownProvider",
     "Variables",
+    "WireRule",
     "classify",
     "encode_chat",
     "model_at",
