@@ -321,9 +321,10 @@ def environment() -> dict[str, str]:
 def start_process(arguments: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> subprocess.Popen[bytes]:
     """Start a program as the leader of a session and process group of its own.
 
-    It reads nothing; its output and errors come through one pipe, ``process.stdout``, which does not block.
+    It reads nothing; its output and errors come through one pipe, ``process.stdout``, which does not block. It hears
+    SIGINT even where this process was told to ignore it, as a shell tells those it puts into the background.
     """
-    with around("spawn"):
+    with around("spawn"), _heard(signal.SIGINT):
         process = subprocess.Popen(  # noqa: S603 - the caller decides what may run; no shell is added here
             arguments,
             cwd=cwd,
@@ -337,6 +338,20 @@ def start_process(arguments: Sequence[str], *, cwd: Path, env: Mapping[str, str]
     if process.stdout is not None:
         os.set_blocking(process.stdout.fileno(), False)
     return process
+
+
+@contextlib.contextmanager
+def _heard(number: int) -> Iterator[None]:
+    """Let a program that is started meanwhile have a signal that this process ignores: only that is inherited."""
+    main = threading.current_thread() is threading.main_thread()
+    if not (main and signal.getsignal(number) is signal.SIG_IGN):
+        yield
+        return
+    signal.signal(number, lambda *_: None)
+    try:
+        yield
+    finally:
+        signal.signal(number, signal.SIG_IGN)
 
 
 def await_exit(process: subprocess.Popen[bytes]) -> None:
