@@ -96,7 +96,8 @@ class Exchange:
         )
         async with sending as response:
             headers = {name.lower(): value for name, value in response.headers.items()}
-            decoder = AnswerDecoder(self.folder, response.status_code, headers, now_ms=self._now_ms())
+            now_ms = self._now_ms()
+            decoder = AnswerDecoder(self.folder, response.status_code, headers, now_ms=now_ms, codes=self._codes)
             self._decoder = decoder
             # The head of an answer is bytes too.
             patience.hear(decoder, monotonic())

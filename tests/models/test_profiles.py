@@ -18,10 +18,11 @@ from agentcore.messages import (
     ToolResult,
 )
 from agentcore.policy import ModelSettings, ToolContract
-from interpreters.models import DEFAULT, DIALECTS, PROFILES, encode_chat
+from interpreters.models import DEFAULT, DIALECTS, PROFILES, Fault, HttpModel, encode_chat
 from interpreters.models.assembly import Reply
 from interpreters.models.writing import message_metadata
-from tests.models.runs import user, view_of
+from tests.models.byteserver import Answer, serving
+from tests.models.runs import user, view_of, watched
 
 OPTIONS = '{"max_tokens":9,"tool_choice":"required","parallel_tool_calls":false,"cache":"1h"}'
 ASKED = message_metadata("chat", "m", Reply((), label="stop", id="c1"))
@@ -164,3 +165,13 @@ def test_a_choice_of_one_tool_and_other_values():
     assert named == {"type": "function", "function": {"name": "read"}}
     own = {"type": "allowed_tools", "name": "x"}
     assert body("openai", options=json.dumps({"tool_choice": own, "parallel_tool_calls": "x"}))["tool_choice"] == own
+
+
+@pytest.mark.anyio
+async def test_a_code_that_means_something_only_to_its_family_is_read_with_it():
+    answer = Answer((b'{"error":{"code":"1300","message":"x"}}',), 400, {})
+    for family, fault in (("zhipu", Fault.CONTENT_FILTER), ("mistral", Fault.RATE_LIMITED)):
+        with serving(answer) as server:
+            model = HttpModel("m", base_url=server.url, profile=PROFILES[family])
+            event = await model.answer(watched().run)
+        assert event.code == fault.value
