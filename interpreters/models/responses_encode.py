@@ -140,7 +140,7 @@ class _Writer:
             whole.pop()
         nameless = len([item for item in items if item.get("type") == "reasoning" and not _sayable(item)])
         named = self.kept or not nameless
-        return [self._named(item) if named else _anonymous(item) for item in whole]
+        return [_spelled_out(self._named(item) if named else _anonymous(item)) for item in whole]
 
     def _named(self, item: Json) -> Json:
         name = item.get("id")
@@ -201,6 +201,13 @@ def _plainly(items: list[Json], text: str) -> None:
         last["content"] += text
     else:
         items.append({"role": "assistant", "content": text})
+
+
+def _spelled_out(item: Json) -> Json:
+    """Return words of the assistant in the one form that every server takes: llama.cpp knows no shorter one."""
+    if item.get("role") != "assistant" or "type" in item:
+        return item
+    return {"type": "message", **item, "content": [{"type": "output_text", "text": item["content"]}]}
 
 
 def _keep(items: list[Json], part: ReasoningPart | ToolCallPart | OpaquePart | MediaPart) -> None:

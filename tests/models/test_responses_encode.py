@@ -29,6 +29,11 @@ from tests.models.test_responses_decode import completed, done
 OPENAI = PROFILES["openai-responses"]
 
 
+def spoken(words):
+    """Words of the assistant, as every server takes them."""
+    return {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": words}]}
+
+
 def assistant(*parts, asked: str = "m", turn: int = 1, **fields) -> AssistantMessage:
     told = message_metadata("responses", asked, Reply((), label="completed", id="r1"))
     return AssistantMessage(f"{turn}.1", 0, 1, parts, metadata=told, **fields)
@@ -62,10 +67,10 @@ def test_a_whole_conversation():
             "content": "Summary of the conversation so far, in place of its earlier messages:\n\nThey met.",
         },
         {"role": "user", "content": "What is in a.txt?"},
-        {"role": "assistant", "content": "I will look."},
+        spoken("I will look."),
         {"type": "function_call", "id": "f1", "call_id": "c1", "name": "read", "arguments": '{"path":"a.txt"}'},
         {"type": "function_call_output", "call_id": "c1", "output": "saw 0"},
-        {"role": "assistant", "content": "It says hello."},
+        spoken("It says hello."),
         {"role": "user", "content": "Thanks."},
     ]
 
@@ -166,7 +171,7 @@ def test_what_was_decoded_goes_back_as_it_came_to_the_same_model_and_as_words_to
     ]
     assert items(message, results("c1", "c2")) == [*SAID, *answers]
     plain = items(message, results("c1", "c2"), model="other")
-    assert plain[0] == {"role": "assistant", "content": "ab"}
+    assert plain[0] == spoken("ab")
     assert plain[1] == {key: value for key, value in CALL.items() if key != "id"}
     text = json.dumps(plain)
     assert not any(word in text for word in ("ENC", "ws1", "QUJD", "compaction", "rs1"))
@@ -178,7 +183,7 @@ def test_thinking_that_cannot_go_back_takes_the_ids_of_its_message_with_it():
     said = TextPart("hi", kept(id="m1"))
     sent = items(assistant(bare, said, call), results("c1"))
     assert sent[:2] == [
-        {"role": "assistant", "content": "hi"},
+        spoken("hi"),
         {"type": "function_call", "call_id": "c1", "name": "read", "arguments": "{}"},
     ]
     stored = encode_responses(view_of(assistant(bare, said), settings=ModelSettings("", '{"store":true}')), "m", OPENAI)
@@ -188,7 +193,7 @@ def test_thinking_that_cannot_go_back_takes_the_ids_of_its_message_with_it():
 def test_thinking_behind_which_nothing_stands_is_left_out():
     thought = ReasoningPart("", json.dumps({"item": REASONING}))
     assert items(assistant(thought)) == []
-    assert items(assistant(TextPart("hi"), thought)) == [{"role": "assistant", "content": "hi"}]
+    assert items(assistant(TextPart("hi"), thought)) == [spoken("hi")]
     assert items(assistant(thought, TextPart("hi")))[0] == REASONING
 
 
