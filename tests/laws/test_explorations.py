@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import time
+
 import attrs
 import pytest
 
 from agentcore.policy import Effect
-from agentcore.testing.explorations import FAULTS, kinds, shipped, together, with_faults
+from agentcore.testing.explorations import FAULTS, kinds, shipped, together
 from agentcore.testing.explore import explore, explore_all
 from agentcore.testing.laws import LAWS
+from agentcore.testing.measure import TWO_CALLS, main, measure
 from agentcore.testing.normalise import FIELDS
 from agentcore.testing.passage import Passage
 from agentcore.testing.scenario import render, scenario_of
 from agentcore.testing.search import Search
+from tests.laws.twins import TWINS
 
 
 def told(result) -> str:
@@ -20,16 +24,26 @@ def told(result) -> str:
     return "\n".join(render(scenario_of(broken, report.config)) for report, broken in result.broken)
 
 
+PROCESSES = 2
+PROCESSOR_S_MAX = 300
+"""Processor time that each of the two processes may take: it hardly grows with what else the machine is doing."""
+
+
 @pytest.mark.slow
 @pytest.mark.req("R-205", "R-206", "R-207", "R-208", "R-209", "R-210", "R-211", "R-213", "R-214", "R-222", "D-12")
 def test_no_law_is_broken_and_everything_is_reached(record_property, loop_check):
-    result = explore_all(shipped())
+    began = time.monotonic()
+    result = explore_all(shipped(), jobs=PROCESSES)
+    each_s = sum(report.seconds for report in result.reports) / PROCESSES
     for report, broken in result.broken:
         loop_check.save(f"{report.name}-{broken.law}", render(scenario_of(broken, report.config)))
     record_property("transitions", sum(report.transitions for report in result.reports))
+    record_property("seconds", round(time.monotonic() - began))
+    record_property("processor_seconds_of_each_process", round(each_s))
     assert told(result) == ""
     assert [report.name for report in result.reports if report.capped] == []
     assert result.unreached == {}
+    assert each_s < PROCESSOR_S_MAX
 
 
 @pytest.mark.deep
@@ -53,7 +67,37 @@ def test_the_shipped_explorations_hold_every_pair_of_faults_and_each_alone():
     assert {each.config.tools[0].effect for each in kinds()} == set(Effect) - {Effect.PURE}
 
 
-SMALLEST = [with_faults(("approval",), ("writes",), Effect.FENCEABLE), with_faults((), ("writes",), Effect.OPAQUE)]
+SHIPPED = {exploration.name: exploration for exploration in shipped()}
+SMALLEST = ("exhausted-unsaved", "fenceable+writes+steering+zero-limit")
+"""The two with the fewest states in which merging does something: unmerged they have half as many places again."""
+ALSO_MERGED = (
+    "overflow-crash",
+    "stream",
+    "fenceable+start+progress",
+    "fenceable+writes+approval+denial",
+    "idle",
+    "prepared-aborted",
+    "reviewed-crash",
+    "strict",
+)
+"""Larger ones in which it does much: crashes, streams, reviews, questions, acts of a host."""
+
+
+class Bare(Search):
+    """A search that only walks."""
+
+    def _check_state(self, place):
+        """Look at nothing."""
+
+
+def test_the_two_smallest_are_the_smallest():
+    found = []
+    for exploration in SHIPPED.values():
+        merged = Bare(exploration, laws={}, cap=40).run()
+        if not merged.capped:
+            apart = Bare(exploration, laws={}, merge=False, cap=1_000).run()
+            found += [(merged.states, exploration.name)] if apart.places > 1.5 * merged.places else []
+    assert tuple(name for _, name in sorted(found, key=lambda each: each[0])[:2]) == SMALLEST
 
 
 class Noting(Search):
@@ -70,9 +114,9 @@ class Noting(Search):
         return super()._judge(place, step, passage, judgement, world)
 
 
-@pytest.mark.parametrize("exploration", SMALLEST, ids=lambda each: each.name)
-def test_merging_hides_nothing(exploration):
-    merged, apart = Noting(exploration), Noting(exploration, merge=False, cap=100_000)
+@pytest.mark.parametrize("name", SMALLEST + ALSO_MERGED)
+def test_merging_hides_nothing(name):
+    merged, apart = Noting(SHIPPED[name]), Noting(SHIPPED[name], merge=False, cap=100_000)
     first, second = merged.run(), apart.run()
     assert not first.broken
     assert not second.broken
@@ -87,18 +131,42 @@ def test_a_field_that_nobody_thought_about_splits_nothing_unseen():
 
 
 def test_a_search_that_is_cut_short_says_so():
-    report = explore(SMALLEST[0], cap=5)
+    report = explore(SHIPPED[SMALLEST[0]], cap=5)
     assert report.capped
     assert report.to_json()["capped"] is True
 
 
 def test_an_option_that_does_not_exist_is_refused():
     with pytest.raises(ValueError, match="no such option: flood"):
-        attrs.evolve(SMALLEST[0], budget={"flood": 1})
+        attrs.evolve(SHIPPED[SMALLEST[0]], budget={"flood": 1})
 
 
 def test_a_report_tells_progress_and_numbers():
     calls = []
-    report = explore(SMALLEST[0], laws={"L1": LAWS["L1"]}, progress=lambda *numbers: calls.append(numbers))
+    report = explore(SHIPPED[SMALLEST[0]], laws={"L1": LAWS["L1"]}, progress=lambda *numbers: calls.append(numbers))
     assert calls
     assert report.to_json()["states"] == report.states > 10
+
+
+def test_speed_is_measured_with_and_without_laws():
+    exploration = SHIPPED["one-step"]
+    measured, whole = measure(exploration, runs=1), explore(exploration)
+    assert (measured.places, measured.states, measured.transitions) == (whole.places, whole.states, whole.transitions)
+    assert measured.without_laws > 0
+    assert measured.with_laws > 0
+    assert 0 < measured.accepted < measured.transitions
+    assert 100 < measured.bytes_per_state < 1_000_000
+    assert str(measured).startswith("one-step: ")
+
+
+def test_what_is_measured_by_default_has_two_calls(capsys):
+    for name in TWO_CALLS:
+        assert [len(said.parts) for said in SHIPPED[name].replies[0]] == [2]
+    main(["exhausted"])
+    assert capsys.readouterr().out.startswith("exhausted: ")
+
+
+def test_an_exploration_that_breaks_a_law_is_not_measured():
+    core, name = TWINS["L2"]
+    with pytest.raises(ValueError, match="breaks L2"):
+        measure(SHIPPED[name], core=core, runs=1)
