@@ -154,12 +154,12 @@ def test_a_block_of_a_kind_that_is_not_known_is_kept_with_its_pieces():
         args('{"a":', 1),
         args("1}", 1),
         start({"type": "new", "words": "a"}, 2),
-        piece({"words": "b", "text": "c"}, 2),
+        piece({"words": "b", "text": "c", "more": [1]}, 2),
     )
     assert [json.loads(part.metadata) for part in parts] == [
         {"type": "compaction", "content": "ab", "list": [1, 2], "number": 2},
         {"type": "new", "input": {"a": 1}},
-        {"type": "new", "words": "ab", "text": "c"},
+        {"type": "new", "words": "ab", "text": "c", "more": [1]},
     ]
 
 
