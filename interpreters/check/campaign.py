@@ -7,7 +7,7 @@ import hashlib
 import itertools
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Unpack
 
 import anyio
 
@@ -19,7 +19,7 @@ from interpreters.check.record import Record
 from interpreters.check.report import Outcome, Report, reasons_of
 from interpreters.check.rules import Finding, Rule
 from interpreters.check.scenarios import Scenario
-from interpreters.check.setup import Setup
+from interpreters.check.setup import Settings, Setup
 from interpreters.check.shrink import shrink
 
 Progress = Callable[[Outcome, int, int], None]
@@ -40,7 +40,7 @@ def run(
     jobs: int = 2,
     shrinks: bool = True,
     progress: Progress | None = None,
-    **settings: Any,
+    **settings: Unpack[Settings],
 ) -> Report:
     """Attack a program and return what was found; ``settings`` are further fields of ``Setup``.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import TypedDict
 
 import attrs
 
@@ -58,4 +59,21 @@ class Setup:
     env: Mapping[str, str] = MappingProxyType({})
     """Environment variables beside those of the contract."""
     patience: Patience = Patience()
+    """The bounds."""
+
+
+class Settings(TypedDict, total=False):
+    """Fields of ``Setup`` that have a default, as ``run`` takes them."""
+
+    cancels: bool
+    """The program can be cancelled at all."""
+    compacts: bool
+    """It may replace its history by a summary at any time."""
+    dialect: str
+    """What it speaks; one of ``DIALECTS``."""
+    prompt: str
+    """What the user says."""
+    env: Mapping[str, str]
+    """Environment variables beside those of the contract."""
+    patience: Patience
     """The bounds."""

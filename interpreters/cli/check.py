@@ -8,13 +8,13 @@ from __future__ import annotations
 import shlex
 from argparse import Namespace
 from pathlib import Path
-from typing import Any
 
 import attrs
 
 from interpreters.check import CannotStart, Outcome, Patience, Report, Scenario, Verdict, pick, run
 from interpreters.check.report import write_report
 from interpreters.check.script import describe
+from interpreters.check.setup import Settings
 from interpreters.cli.exits import Exit, Problem
 from interpreters.cli.output import Output
 
@@ -58,12 +58,15 @@ def _list(chosen: tuple[Scenario, ...], output: Output) -> None:
             output.page("\n".join([scenario.name, *(f"    {line}" for line in lines)]))
 
 
-def _settings(arguments: Namespace) -> dict[str, Any]:
+def _settings(arguments: Namespace) -> Settings:
     given = {"connect_s": arguments.connect, "quiet_s": arguments.idle, "requests_max": arguments.max_requests}
     patience = attrs.evolve(Patience(), **{name: value for name, value in given.items() if value is not None})
-    settings = {"cancels": not arguments.no_cancel, "compacts": arguments.compacts, "dialect": arguments.dialect}
-    said = {"prompt": arguments.prompt} if arguments.prompt else {}
-    return {"patience": patience, **settings, **said}
+    settings = Settings(
+        cancels=not arguments.no_cancel, compacts=arguments.compacts, dialect=arguments.dialect, patience=patience
+    )
+    if arguments.prompt:
+        settings["prompt"] = arguments.prompt
+    return settings
 
 
 def _words(command: str, flag: str) -> list[str]:

@@ -14,6 +14,7 @@ from interpreters.check import MEANINGS, NAMED, Rule, Setup
 from interpreters.check.play import environment
 from interpreters.check.record import Record
 from interpreters.cli import main
+from interpreters.support import osio
 from tests.check.conftest import AGENTS
 from tests.meta.tree import ROOT
 
@@ -48,6 +49,18 @@ def test_a_broken_program_ends_with_one_and_its_script_is_shown(capsys, tmp_path
     failure = suite.find("testcase[@name='three-rounds']/failure")
     assert "has 2 results" in failure.get("message")
     assert "what happened" in failure.text
+
+
+def test_at_a_terminal_each_scenario_has_a_line(capsys, monkeypatch):
+    monkeypatch.setattr(osio, "is_terminal", lambda descriptor: descriptor == 2)
+    monkeypatch.setenv("NO_COLOR", "1")
+    program = [sys.executable, str(AGENTS / "answers_twice.py")]
+    _, _, err = check(capsys, "--no-shrink", "--scenarios", "text-only,one-call,kill-in-deed", "--", *program)
+    assert sorted(line[7:] for line in err.splitlines()) == [
+        "kill-in-deed  not applicable",
+        "one-call  broken: answered-once",
+        "text-only  held",
+    ]
 
 
 def test_json_holds_the_whole_report(capsys):
