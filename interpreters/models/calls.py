@@ -3,11 +3,12 @@
 An honest server gives each call an index and an id and sends both with its first piece. Real ones leave out either,
 repeat names and ids, send empty ones, give two calls one index, or send arguments as an object. Rules, in order:
 
-1. A non-empty id that is new on an open index starts a new call; so does any id on an index that is not open.
-2. Without an index, a known id means that call, a new one starts a call.
-3. Without an id, a piece continues the call of its index, or without an index the newest one. But a *named* piece with
-   arguments starts a new call where that call's arguments are whole already: nothing can be appended to whole JSON.
-4. Two named pieces without id and index in one list are two calls.
+1. A non-empty id that is new starts a new call, also on an open index; so does any id on an index that is not open.
+2. A known id means that call, where the index does not say otherwise.
+3. Without an id, a piece continues the call of its index, or without an index the newest one.
+4. But a *named* piece with arguments starts a new call where that call's arguments are whole already: nothing can be
+   appended to whole JSON.
+5. Two named pieces without id and index in one list are two calls.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import attrs
 
 from agentcore.messages import ArgumentsState, parse_arguments
 from interpreters.models.assembly import OpenCall
+from interpreters.models.reading import index_of, text_of
 from interpreters.models.verbatim import argument_text
 
 _WIRE_KEYS = frozenset({"index", "id", "type", "function"})
@@ -49,20 +51,15 @@ def read_piece(entry: Any) -> Piece | None:
     """Read an entry; ``None`` for what is no object."""
     if not isinstance(entry, dict):
         return None
-    index = entry.get("index")
     told = entry.get("function")
     function = told if isinstance(told, dict) else {}
     return Piece(
-        index if isinstance(index, int) and not isinstance(index, bool) else None,
-        _text(entry.get("id")),
-        _text(function.get("name")),
+        index_of(entry.get("index")),
+        text_of(entry.get("id")),
+        text_of(function.get("name")),
         argument_text(function.get("arguments")),
         {key: value for key, value in entry.items() if key not in _WIRE_KEYS and value is not None},
     )
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else ""
 
 
 class CallFolder:
@@ -93,11 +90,10 @@ class CallFolder:
         call = self._by_index.get(piece.index) if piece.index is not None else self._latest(piece.id)
         if call is None:
             return None
-        if piece.id:
-            return call if piece.id == call.provider_id or not call.provider_id else None
-        if piece.name and piece.arguments and _whole(call):
-            return None
-        return call
+        if piece.id and call.provider_id and piece.id != call.provider_id:
+            known = self._latest(piece.id)
+            return known if known is not None and not _starts_anew(piece, known) else None
+        return None if _starts_anew(piece, call) else call
 
     def _latest(self, provider_id: str) -> OpenCall | None:
         known = [call for call in self._calls if provider_id in ("", call.provider_id)]
@@ -117,6 +113,10 @@ class CallFolder:
         call.extra.update(piece.extra)
         if piece.arguments:
             call.pieces.append(piece.arguments)
+
+
+def _starts_anew(piece: Piece, call: OpenCall) -> bool:
+    return bool(piece.name and piece.arguments.strip()) and _whole(call)
 
 
 def _longer_name(call: OpenCall, piece: Piece) -> str:

@@ -27,6 +27,7 @@ _FINISHES: Mapping[FinishReason, str] = {
 }
 
 _TERMINATOR_MAX = 64
+_INDEX = re.compile("[0-9]{1,9}", re.ASCII)
 _CAREFUL = re.compile(r'"(?:arguments|input)"\s*:\s*\{\s*"|[0-9]{19}')
 
 FINISHES: Mapping[str, FinishReason] = {
@@ -92,6 +93,13 @@ def tells_of_error(value: Mapping[str, Any], content: str) -> bool:
 def text_of(value: Any) -> str:
     """Return a text, or nothing for what is none."""
     return value if isinstance(value, str) else ""
+
+
+def index_of(value: Any) -> int | None:
+    """Return a place in a list, also one that came as text, or ``None`` for what is none."""
+    if isinstance(value, str):
+        return int(value) if _INDEX.fullmatch(value) else None
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def list_of(value: Any) -> list[Any]:

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from interpreters.models.reading import list_of, text_of
+from interpreters.models.reading import index_of, list_of, text_of
 from interpreters.models.responses_parts import CallItem, OpenItem, open_item
 from interpreters.models.verbatim import argument_text
 
@@ -41,13 +41,13 @@ class Items:
 
     def begin(self, index: Any, told: Mapping[str, Any]) -> OpenItem:
         """Return the item that an announcement is of."""
-        place = _index(index)
+        place = index_of(index)
         return self._known(place, told, begins=True) or self._open(_kind(told), place)
 
     def end(self, index: Any, told: Mapping[str, Any]) -> OpenItem:
         """Return the item that is told whole."""
         self._latest = None
-        place = _index(index)
+        place = index_of(index)
         item = self._known(place, told, begins=False)
         if item is None:
             open_one = self._newest((_kind(told),))
@@ -59,7 +59,7 @@ class Items:
         """Return the item that a piece belongs to, beginning one of the first kind where there is none."""
         if self._latest is not None and self._latest[0] == (kinds, index, item_id):
             return self._latest[1]
-        item = self._at(kinds, _index(index), text_of(item_id))
+        item = self._at(kinds, index_of(index), text_of(item_id))
         self._latest = ((kinds, index, item_id), item)
         return item
 
@@ -131,7 +131,3 @@ def _agree(one: str, other: str) -> bool:
 
 def _kind(told: Mapping[str, Any]) -> str:
     return text_of(told.get("type")) or "message"
-
-
-def _index(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None

@@ -53,6 +53,27 @@ TWO = [("weather", {"city": "Tokyo"}), ("weather", {"city": "Paris"})]
             [[piece(0, "a", "weather", TOKYO)], [piece(0, "b", "weather", PARIS)]], TWO, id="one index, two ids"
         ),
         pytest.param(
+            [
+                [piece(0, "a", "weather", '{"city":"Tok'), piece(0, "b", "weather", '{"city":')],
+                [piece(0, "a", None, 'yo"}'), piece(0, "b", None, '"Paris"}')],
+            ],
+            TWO,
+            id="one index, two ids in turn",
+        ),
+        pytest.param(
+            [[piece(0, "a", "weather", TOKYO)], [piece(0, "a", "weather", PARIS)]], TWO, id="index and id alike"
+        ),
+        pytest.param([[piece(0, "a", "weather", TOKYO)], [piece(0, "a", "weather", TOKYO)]], ONE, id="told twice"),
+        pytest.param(
+            [
+                [piece("0", "a", "weather"), piece("1", "b", "weather")],
+                [piece("0", arguments=TOKYO)],
+                [piece("1", arguments=PARIS)],
+            ],
+            TWO,
+            id="indexes that are text",
+        ),
+        pytest.param(
             [[piece(0, "a", "weather", TOKYO), piece(1, "b", "weather", PARIS)]], TWO, id="two calls in one list"
         ),
         pytest.param(

@@ -84,13 +84,17 @@ def test_every_story_is_understood_over_every_transport(name, transport, dialect
         judge(story, dialect, *wire.decode(pieces, dialect=dialect))
 
 
-@pytest.mark.parametrize("dialect", stories.DIALECTS)
-@pytest.mark.parametrize("name", STORIES)
+LOST = {"cut call", "cut call, the label lies", "doubled key", "arguments that are a text"}
+"""Stories that a body of Anthropic messages cannot tell: arguments are an object there."""
+
+TOLD_AT_ONCE = [
+    (name, dialect) for name in STORIES for dialect in stories.DIALECTS if dialect != "anthropic" or name not in LOST
+]
+
+
+@pytest.mark.parametrize(("name", "dialect"), TOLD_AT_ONCE)
 def test_every_story_is_understood_as_one_body(name, dialect):
     story = STORIES[name]
-    lost = {"cut call", "cut call, the label lies", "doubled key", "arguments that are a text"}
-    if dialect == "anthropic" and name in lost:
-        pytest.skip("a body of this dialect cannot hold such arguments")
     data = json.dumps(stories.DIALECTS[dialect](story).body).encode()
     for pieces in ([data], [b"\n" + data + b"\n"], wire.cut(data, 5)):
         judge(story, dialect, *wire.decode(pieces, dialect=dialect))
