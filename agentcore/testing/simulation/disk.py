@@ -130,6 +130,10 @@ def _suspects(behind: Iterable[Event], state: State) -> Iterable[Suspect]:
     for event in behind:
         if isinstance(event, events.ModelReplied):
             names |= {f"{event.request_id}.{place}": name for place, name in enumerate(_called(event))}
+        elif isinstance(event, SessionResumed):
+            # A gap before this one had its suspects, too, and the register that held them is lost.
+            names |= {suspect.call_id: suspect.name for suspect in event.recovery.suspects}
+            arguments |= {suspect.call_id: suspect.arguments for suspect in event.recovery.suspects}
         elif step_of(getattr(event, "call_id", "").rpartition(".")[0]) is not None:
             arguments.setdefault(event.call_id, getattr(event, "arguments", "{}"))  # type: ignore[union-attr]  # it has one
     for call_id, said in arguments.items():
@@ -146,6 +150,8 @@ def _called(reply: events.ModelReplied) -> Iterable[str]:
 
 
 def _step_named(event: Event) -> tuple[int, int]:
+    if isinstance(event, SessionResumed):
+        return event.recovery.last_turn, event.recovery.last_step
     named = getattr(event, "request_id", "") or getattr(event, "call_id", "").rpartition(".")[0]
     return step_of(named) or (0, 0)
 
