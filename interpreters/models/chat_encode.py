@@ -6,7 +6,8 @@
 2. Content is plain text, which every server understands, unless a list says more: media, metadata, thinking chunks.
 3. Parts that this dialect has no place for are left out: another provider's opaque parts and executed calls, and media
    in the model's own messages. A message without anything left is left out too.
-4. Instructions, and the newest words of the user's side, are marked for a cache where that is asked for and understood.
+4. Instructions, the newest words of the user, and results behind them are marked for a cache where that is asked for
+   and understood, unless the host marked something itself.
 """
 
 from __future__ import annotations
@@ -83,11 +84,11 @@ class _Writer:
     ids: list[str] = attrs.field(factory=list)
     taken: set[str] = attrs.field(factory=set)
 
-    @property
-    def hint(self) -> Json | None:
-        return self.options.cache_control if self.profile.cache_hints else None
+    hint: Json | None = None
+    """What marks the end of what stays the same."""
 
     def messages(self, view: RequestView) -> list[Json]:
+        self.hint = self._hint(view)
         if view.instructions:
             self.written.append({"role": self.profile.role, "content": self._hinted(view.instructions)})
         if view.summary:
@@ -104,7 +105,16 @@ class _Writer:
                     self._assistant(message, thinks=at >= thinks_from)
                 case ToolMessage():
                     self.written += _results(message, self.ids)
+        last = self.written[-1] if self.written else {}
+        if last.get("role") == "tool":
+            last["content"] = self._hinted(last["content"])
         return self.written
+
+    def _hint(self, view: RequestView) -> Json | None:
+        """Return the mark, if it is wanted, understood, and the host has set none itself."""
+        users = (message for message in view.messages if isinstance(message, UserMessage))
+        own = any("cache_control" in part.metadata for message in users for part in message.parts)
+        return self.options.cache_control if self.profile.cache_hints and not own else None
 
     def _hinted(self, content: str | list[Json]) -> str | list[Json]:
         """Mark the end of a content for the cache, if that is wanted."""

@@ -170,7 +170,7 @@ def classify(
         wait = told.retry_after_ms if told.retry_after_ms is not None else _spoken_wait(" ".join(words))
     own = next((codes[label] for label in told.labels if codes and label in codes), None)
     fault = own or _fault(told.labels, " ".join(words).lower(), told_status, waits=wait is not None)
-    message = "; ".join(words) or ", ".join(told.labels) or "no reason was given"
+    message = "; ".join(words) or clean_text(", ".join(told.labels)) or "no reason was given"
     should = {"true": True, "false": False}.get((headers or {}).get("x-should-retry", "").strip().lower())
     return Failure(fault, bounded(message, MESSAGE_LENGTH_MAX).text, told_status, wait, should)
 

@@ -112,6 +112,10 @@ def test_an_error_without_words_still_has_a_message(error):
     assert classify(error, 503) == Failure(Fault.SERVER, "no reason was given", 503)
 
 
+def test_a_label_alone_is_a_message_that_can_be_stored():
+    assert classify({"error": {"code": "bad_\ud800"}}).message == "bad_\ufffd"
+
+
 def test_deep_and_wide_errors_are_read_within_bounds():
     deep: dict = {"message": "x"}
     for _ in range(1000):

@@ -94,14 +94,21 @@ def test_options_are_called_what_the_family_calls_them(family, field, role, usag
 
 @pytest.mark.parametrize(("family", "hinted"), [("openrouter", True), ("qwen", True), ("openai", False)])
 def test_what_stays_the_same_is_marked_for_a_cache_where_that_is_understood(family, hinted):
-    marked = TextPart("long", '{"cache_control":{"type":"ephemeral"}}')
-    sent = body(family, user(marked), user("a", MediaPart("image/png", "QUJD")), instructions="Be brief.")["messages"]
+    history = (user("a", MediaPart("image/png", "QUJD")), thought(1), result(1))
+    sent = body(family, *history, instructions="Be brief.")["messages"]
     assert ("cache_control" in json.dumps(sent)) is hinted
     if hinted:
         hint = {"type": "ephemeral", "ttl": "1h"}
         assert sent[0]["content"] == [{"type": "text", "text": "Be brief.", "cache_control": hint}]
-        assert [part.get("cache_control") for part in sent[2]["content"]] == [None, hint]
-        assert sent[1]["content"][0]["cache_control"] == {"type": "ephemeral"}
+        assert [part.get("cache_control") for part in sent[1]["content"]] == [None, hint]
+        assert sent[3]["content"] == [{"type": "text", "text": "x", "cache_control": hint}]
+
+
+@pytest.mark.parametrize(("family", "hinted"), [("openrouter", 1), ("openai", 0)])
+def test_marks_of_the_host_are_the_only_ones_and_go_where_they_are_understood(family, hinted):
+    marked = TextPart("long", '{"cache_control":{"type":"ephemeral"}}')
+    sent = body(family, user(marked), user("b", message_id="m2"), instructions="Be brief.")["messages"]
+    assert json.dumps(sent).count("cache_control") == hinted
 
 
 def test_nothing_is_marked_where_nobody_asked_for_it():
