@@ -18,7 +18,12 @@ import pytest
 _ROOT = Path(__file__).resolve().parent.parent
 _PACKAGES = (f"{_ROOT}/agentcore/", f"{_ROOT}/interpreters/")
 _EXPLORER = f"{_ROOT}/agentcore/testing/explore.py"
-_DOORS = (f"{_ROOT}/interpreters/support/osio.py", f"{_ROOT}/interpreters/cli", _EXPLORER)
+_DOORS = (
+    f"{_ROOT}/interpreters/support/osio.py",
+    f"{_ROOT}/interpreters/support/osrun.py",
+    f"{_ROOT}/interpreters/cli",
+    _EXPLORER,
+)
 _STDLIB = sysconfig.get_path("stdlib")
 _LIBRARIES = (sysconfig.get_path("purelib"), sysconfig.get_path("platlib"))
 _READERS = ("linecache.py", "tokenize.py")  # they fetch source lines for a traceback

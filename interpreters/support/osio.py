@@ -2,8 +2,9 @@
 
 Rules:
 
-1. Every call that changes or asks the file system or a process goes through a function of this module, so that one
-   place knows all moments at which a process can die. A test reads the syntax trees and refuses any other use.
+1. Every call that changes or asks the file system or a process goes through a function of this module, or of ``osrun``
+   for what starts programs, so that one place knows all moments at which a process can die. A test reads the syntax
+   trees and refuses any other use.
 2. Each function *reaches* a named point before and after it acts. A test that wants to see a crash at the n-th point
    sets ``AGENTCORE_KILL_AT=n``: the process then ends itself with SIGKILL, exactly there, as a power cut would.
    ``AGENTCORE_KILL_LOG=path`` writes the points passed, one a line, so that a first run can count them.
@@ -20,11 +21,10 @@ import shutil
 import signal
 import socket
 import stat
-import subprocess
 import tempfile
 import termios
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 import attrs
@@ -212,7 +212,7 @@ def truncate(descriptor: int, size: int) -> None:
         os.ftruncate(descriptor, size)
 
 
-# --- for tools: walking a tree by descriptors, and processes in groups of their own
+# --- for tools: walking a tree by descriptors
 
 
 @attrs.frozen(order=True)
@@ -318,63 +318,6 @@ def environment() -> dict[str, str]:
     return dict(os.environ)
 
 
-def start_process(arguments: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> subprocess.Popen[bytes]:
-    """Start a program as the leader of a session and process group of its own.
-
-    It reads nothing; its output and errors come through one pipe, ``process.stdout``, which does not block. It hears
-    SIGINT even where this process was told to ignore it, as a shell tells those it puts into the background.
-    """
-    with around("spawn"), _heard(signal.SIGINT):
-        process = subprocess.Popen(  # noqa: S603 - the caller decides what may run; no shell is added here
-            arguments,
-            cwd=cwd,
-            env=env,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            bufsize=0,
-            start_new_session=True,
-        )
-    if process.stdout is not None:
-        os.set_blocking(process.stdout.fileno(), False)
-    return process
-
-
-@contextlib.contextmanager
-def _heard(number: int) -> Iterator[None]:
-    """Let a program that is started meanwhile have a signal that this process ignores: only that is inherited."""
-    main = threading.current_thread() is threading.main_thread()
-    if not (main and signal.getsignal(number) is signal.SIG_IGN):
-        yield
-        return
-    signal.signal(number, lambda *_: None)
-    try:
-        yield
-    finally:
-        signal.signal(number, signal.SIG_IGN)
-
-
-def await_exit(process: subprocess.Popen[bytes]) -> None:
-    """Wait until a process has ended, without taking it off the list: its number stays its own until ``reap``."""
-    if hasattr(os, "waitid"):
-        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
-    else:
-        process.wait()
-
-
-def reap(process: subprocess.Popen[bytes]) -> int:
-    """Take an ended process off the list; return its exit status, negative for the signal that ended it."""
-    if process.stdout is not None:
-        process.stdout.close()
-    return process.wait()
-
-
-def signal_group(process: subprocess.Popen[bytes], number: int) -> None:
-    """Send a signal to all processes in the group of a leader that is not reaped yet; a group that is gone is fine."""
-    with around("signal"), contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, number)
-
-
 # --- for questions to a person
 
 
@@ -402,18 +345,6 @@ def remove_tree(path: Path) -> None:
     """Remove a directory with everything in it; links inside it are removed, not followed."""
     with around("remove"):
         shutil.rmtree(path)
-
-
-def run_process(arguments: Sequence[str], *, env: Mapping[str, str]) -> int:
-    """Run a program that shares this process's terminal, to its end; return its status, negative for a signal."""
-    with around("spawn"):
-        process = subprocess.Popen(arguments, env=env)  # noqa: S603 - the caller decides what may run, without a shell
-    try:
-        return process.wait()
-    except BaseException:
-        process.kill()
-        process.wait()
-        raise
 
 
 def discard_output(descriptor: int) -> None:

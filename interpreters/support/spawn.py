@@ -18,7 +18,7 @@ import anyio
 import anyio.to_thread
 import attrs
 
-from interpreters.support import osio
+from interpreters.support import osio, osrun
 
 _CHUNK = 1 << 16
 # After the group is killed the pipe closes by itself, unless a process has left the group and holds it open.
@@ -59,7 +59,7 @@ class Program:
     def signal(self, number: int) -> None:
         """Send a signal to the whole group, as a terminal or a dying machine does; nothing happens after its end."""
         if not self._exited.is_set():
-            osio.signal_group(self._process, number)
+            osrun.signal_group(self._process, number)
 
     async def wait(self, take: Callable[[bytes], Awaitable[None]]) -> Ended:
         """Hand every piece of output to ``take`` and return when the program has ended.
@@ -71,7 +71,7 @@ class Program:
                 tasks.start_soon(self._read, take)
                 tasks.start_soon(self._stop_when_told)
                 await self._await_exit()
-                osio.signal_group(self._process, signal.SIGKILL)
+                osrun.signal_group(self._process, signal.SIGKILL)
                 with anyio.move_on_after(_DRAIN_S):
                     await self._drained.wait()
                 tasks.cancel_scope.cancel()
@@ -97,24 +97,24 @@ class Program:
 
     async def _stop_when_told(self) -> None:
         await self._stop.wait()
-        osio.signal_group(self._process, signal.SIGTERM)
+        osrun.signal_group(self._process, signal.SIGTERM)
         with anyio.move_on_after(self._grace_s):
             await self._exited.wait()
-        osio.signal_group(self._process, signal.SIGKILL)
+        osrun.signal_group(self._process, signal.SIGKILL)
 
     async def _await_exit(self) -> None:
         # The thread may be abandoned: it only waits, and ends by itself when the leader is killed below.
-        await anyio.to_thread.run_sync(osio.await_exit, self._process, abandon_on_cancel=True)
+        await anyio.to_thread.run_sync(osrun.await_exit, self._process, abandon_on_cancel=True)
         self._exited.set()
 
     def _reap(self) -> Ended:
-        return Ended(osio.reap(self._process), self._stop.is_set(), not self._drained.is_set())
+        return Ended(osrun.reap(self._process), self._stop.is_set(), not self._drained.is_set())
 
     def _kill_and_reap(self) -> None:
-        osio.signal_group(self._process, signal.SIGKILL)
-        osio.reap(self._process)
+        osrun.signal_group(self._process, signal.SIGKILL)
+        osrun.reap(self._process)
 
 
 def start(arguments: Sequence[str], *, cwd: Path, env: Mapping[str, str], grace_s: float = 2.0) -> Program:
     """Start a program without input; ``OSError`` if that is not possible."""
-    return Program(osio.start_process(arguments, cwd=cwd, env=env), grace_s)
+    return Program(osrun.start_process(arguments, cwd=cwd, env=env), grace_s)

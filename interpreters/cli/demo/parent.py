@@ -14,7 +14,7 @@ from interpreters.cli.demo.telling import Teller
 from interpreters.cli.demo.verdict import Claim, claims_of_death, claims_of_life, look
 from interpreters.cli.exits import Exit, Problem
 from interpreters.cli.output import Output
-from interpreters.support import osio
+from interpreters.support import osio, osrun
 
 _PLAN = """\
 A session on the real file system, in {place}
@@ -107,7 +107,7 @@ class Demonstration:
         # The process has to find the same packages, also where they are used from a source tree.
         environment["PYTHONPATH"] = _with_packages(environment.get("PYTHONPATH", ""))
         sys.stdout.flush()
-        return osio.run_process(command, env=environment)
+        return osrun.run_process(command, env=environment)
 
     def _head(self, text: str) -> None:
         self._teller.note(f"\n{self._teller.style.bold(f'--- {text}')}")
