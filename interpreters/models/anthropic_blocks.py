@@ -30,7 +30,7 @@ from agentcore.messages import (
     parse_arguments,
 )
 from interpreters.models.assembly import Assembly, OpenCall, OpenWords, kept
-from interpreters.models.reading import list_of, malformed, text_of
+from interpreters.models.reading import index_of, list_of, malformed, text_of
 from interpreters.models.verbatim import argument_text
 from interpreters.support.ports_model import ModelDelta, ReasoningDelta, TextDelta
 
@@ -200,7 +200,7 @@ class Blocks:
     def start(self, index: Any, told: Mapping[str, Any]) -> list[ModelDelta]:
         """Begin a block; return what to show of it. ``WireFault`` for a block without a kind."""
         fields = {key: value for key, value in told.items() if value is not None}
-        place = _index(index)
+        place = index_of(index)
         continued = self._continued(place, fields)
         if continued is not None:
             continued.fields = fields
@@ -215,7 +215,7 @@ class Blocks:
 
     def add(self, index: Any, delta: Mapping[str, Any]) -> list[ModelDelta]:
         """Take a piece of a block; return what to show. ``WireFault`` where it belongs to none."""
-        place = _index(index)
+        place = index_of(index)
         block = self._newest if place is None else self._by_index.get(place)
         words = _words_of(delta)
         if block is not None and (not words or block.takes(words)):
@@ -226,7 +226,7 @@ class Blocks:
 
     def stop(self, index: Any) -> None:
         """Take the end of a block."""
-        place = _index(index)
+        place = index_of(index)
         if place is not None:
             self._open.discard(place)
 
@@ -287,7 +287,3 @@ def _squeezed(text: str) -> str:
 
 def _whole(text: str) -> bool:
     return text.rstrip().endswith("}") and parse_arguments(text).state is ArgumentsState.COMPLETE
-
-
-def _index(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None

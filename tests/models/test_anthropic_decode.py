@@ -237,7 +237,8 @@ def test_lone_surrogates_are_replaced_before_anything_is_stored():
         ([start(call()), args('{"a":1}'), start(call(input={"a": 1}))], '{"a":1}'),
         ([start(call(), None), args('{"a":1}', None), stop(None)], '{"a":1}'),
         ([start(call(), 5), args('{"a":1}', 5), stop(5)], '{"a":1}'),
-        ([start(call(), True), args('{"a":1}', "0")], '{"a":1}'),
+        ([start(call(), True), args('{"a":1}', 1.5)], '{"a":1}'),
+        ([start(call(), "3"), start(call("b", "t2"), 4), args('{"a":1}', 3)], '{"a":1}'),
         ([stop(3), start(call()), stop(), args('{"a":1}'), stop()], '{"a":1}'),
     ],
 )
