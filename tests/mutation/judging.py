@@ -11,23 +11,23 @@ from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from agentcore.commands import RecordRejection, key_of
+from attrs import evolve
+
 from agentcore.events import Event
 from agentcore.outstanding import outstanding
 from agentcore.reduce import Reducer, make_reduce, reduce
-from agentcore.rejections import RejectionCode
 from agentcore.states import State
 from agentcore.table import Row
-from agentcore.testing.answers import answered_key
 from agentcore.testing.core import Core
 from agentcore.testing.laws import LAWS, defect
 from agentcore.testing.passage import Passage
 from agentcore.testing.strategies import Walk, roll_config, seeded
 from agentcore.testing.watch import broken, unsound
+from tests.mutation.refusals import wrongly_refused
 from tests.mutation.rows import Mutant
 
-Met = tuple[State, Event]
-"""An event with the state it met."""
+Met = tuple[State, Event, bool]
+"""An event with the state it met, and whether the very same was accepted before."""
 
 REDUCING = sys.modules["agentcore.reduce"]
 """The module; the package has its function under the same name."""
@@ -49,13 +49,20 @@ def collected(walks: int, steps: int) -> tuple[dict[Row, list[Met]], list[Met]]:
             if happening.event is None:
                 continue
             before = walk.states[min(happening.keeps, len(walk.states) - 1)]
+            met = before, happening.event, is_repeated(happening.event, walk.journal[: happening.keeps])
             for row in reduce.examine(before, happening.event).rows:
                 if len(through[row]) < KEPT:
-                    through[row].append((before, happening.event))
+                    through[row].append(met)
             if number % 40 == 7:
-                some.append((before, happening.event))
+                some.append(met)
             walk.take(happening, reduce)
     return through, some
+
+
+def is_repeated(event: Event, journal: list[Event]) -> bool:
+    """Say whether an event was accepted before, stamped then or now."""
+    stamped = evolve(event, at=0)
+    return any(type(told) is type(event) and evolve(told, at=0) == stamped for told in journal)
 
 
 def core_of(mutant: Mutant) -> Core:
@@ -74,24 +81,15 @@ def core_of(mutant: Mutant) -> Core:
 def killed_by_law(mutant: Mutant, met: list[Met]) -> str:
     """The name of the first law that objects at one of the passages; empty if none does."""
     core = core_of(mutant)
-    for before, event in met:
+    for before, event, repeated in met:
         judgement = core.examine(before, event)
         passage = Passage(before, event, judgement.reduction, core)
-        problem = defect(passage) or broken(passage) or unheard(passage)
+        problem = defect(passage) or broken(passage) or wrongly_refused(passage, repeated=repeated)
         if problem is None and passage.after is not before:
             problem = unsound(passage.after, STATE_LAWS, core)
         if problem:
             return problem.partition(":")[0]
     return ""
-
-
-def unheard(passage: Passage) -> str | None:
-    """An answer that is waited for is not refused as something that nobody expects."""
-    key, rejection = answered_key(passage.event), passage.rejection
-    if rejection is None or rejection.code is not RejectionCode.NOT_EXPECTED_HERE or key is None:
-        return None
-    waits = {key_of(command) for command in outstanding(passage.before) if not isinstance(command, RecordRejection)}
-    return f"heard: {type(passage.event).__name__} is waited for and refused" if key in waits else None
 
 
 @contextmanager

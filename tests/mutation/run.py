@@ -1,4 +1,4 @@
-"""``python -m tests.mutation.run [COUNT]``: judge every mutant of the tables, or every so many-th, and say who lives.
+"""``python -m tests.mutation.run [EVERY [ASKED]]``: judge the mutants of the tables, or every so many-th of them.
 
 First by laws at passages of random walks, then by the tests that take the mutant's row.
 """
@@ -16,30 +16,29 @@ from tests.mutation.rows import Mutant, mutants
 WALKS, STEPS = 300, 150
 
 
-def judged(chosen: list[Mutant], suite: tuple[str, ...] | None = None) -> dict[str, str]:
-    """Who killed each mutant: a law, a test, or nobody (empty)."""
+def main(every: int = 1, asked_every: int = 1) -> None:
+    """Judge every so many-th mutant by laws, every so many-th of those alive by tests; print figures and survivors."""
+    began, chosen = time.process_time(), list(mutants())[::every]
     through, some = collected(WALKS, STEPS)
     killers = {each.name: killed_by_law(each, through.get(each.row, []) if each.row else some) for each in chosen}
-    alive = [each for each in chosen if not killers[each.name]]
-    replay = asked(alive) if suite is None else asked(alive, suite)
-    return {**killers, **replay.killed}
+    _tell("by laws", chosen, killers, began)
+    alive = [each for each in chosen if not killers[each.name]][::asked_every]
+    killers |= asked(alive).killed
+    _tell("of those alive, by tests", alive, killers, began)
+    for each in alive:
+        if not killers[each.name]:
+            print(f"alive: {each.name}", flush=True)
 
 
-def main(every: int = 1) -> None:
-    """Judge and print: a table by kind, then every survivor."""
-    began, chosen = time.process_time(), list(mutants())[::every]
-    killers = judged(chosen)
+def _tell(by: str, chosen: list[Mutant], killers: dict[str, str], began: float) -> None:
     table: dict[str, Counter[str]] = {each.kind: Counter() for each in chosen}
     for each in chosen:
-        killer = killers[each.name]
-        table[each.kind]["test" if "::" in killer else "law" if killer else "alive"] += 1
-    print(f"{len(chosen)} mutants, {time.process_time() - began:.0f} s of processor time")
+        table[each.kind]["killed" if killers[each.name] else "alive"] += 1
+    killed = sum(counts["killed"] for counts in table.values())
+    print(f"{by}: {killed} of {len(chosen)} killed, {time.process_time() - began:.0f} s of processor time", flush=True)
     for kind, counts in table.items():
-        print(f"{kind}: {dict(counts)}")
-    for each in chosen:
-        if not killers[each.name]:
-            print(f"alive: {each.name}")
+        print(f"  {kind}: {counts['killed']} killed, {counts['alive']} alive", flush=True)
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:2]))
+    main(*map(int, sys.argv[1:3]))
