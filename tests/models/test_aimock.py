@@ -62,6 +62,12 @@ CHAOS = {
 """What each fault is called there and here."""
 
 
+@pytest.fixture(params=["asyncio", pytest.param("trio", marks=pytest.mark.deep)])
+def anyio_backend(request) -> str:
+    """What is tried here is the other side: in an ordinary run on one event loop."""
+    return request.param
+
+
 @pytest.fixture(scope="module")
 def mock(tmp_path_factory):
     fixtures = tmp_path_factory.mktemp("aimock") / "fixtures.json"

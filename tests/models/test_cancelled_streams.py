@@ -11,6 +11,7 @@ import tracemalloc
 from pathlib import Path
 
 import anyio
+import httpx2
 import pytest
 import trio
 
@@ -136,3 +137,25 @@ async def test_a_thousand_cancelled_streams_leave_nothing_behind(server, report)
     assert isinstance(await model.answer(watched().run), ModelReplied)
     assert min(ends["cancelled"], ends["ModelStopped"]) > 0, ends
     report(f"{STREAMS} streams over {PLACES} places, {ends}: memory grew by {grown / 1024:.0f} KiB")
+
+
+@pytest.mark.deep
+async def test_a_pool_of_the_successor_is_whole_after_a_thousand_cancelled_streams(server):
+    """Here the pool itself is what streams wait for."""
+    dice = random.Random(1)
+    ends = dict.fromkeys(("cancelled", ModelReplied.__name__, ModelStopped.__name__), 0)
+    limits = httpx2.Limits(max_connections=PLACES, max_keepalive_connections=0)
+    async with httpx2.AsyncClient(trust_env=False, limits=limits) as client:
+        model = HttpModel("m", base_url=f"{server}/drip/{PIECES}", client=client)
+        for _ in range(STREAMS // AT_ONCE):
+            await wave(model, dice, ends)
+        found: list[object] = []
+
+        async def one() -> None:
+            found.append(await model.answer(watched().run))
+
+        with anyio.fail_after(30):
+            async with anyio.create_task_group() as group:
+                for _ in range(PLACES):
+                    group.start_soon(one)
+    assert [type(event) for event in found] == [ModelReplied] * PLACES

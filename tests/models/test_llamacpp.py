@@ -42,6 +42,8 @@ pytestmark = [
 ]
 
 CONTEXT_TOKENS = 512
+FEWER = ["chat", *(pytest.param(name, marks=pytest.mark.deep) for name in DIALECTS if name != "chat")]
+"""What takes long is tried in one dialect in an ordinary run."""
 PATIENT = Timeouts(connect_s=10, idle_s=300, progress_s=300)
 WEATHER = ToolContract(
     name="weather",
@@ -137,7 +139,7 @@ async def test_a_call_that_the_limit_of_tokens_cuts_is_not_whole(llama, dialect)
 
 
 @pytest.mark.req("R-145", "G-9")
-@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("dialect", FEWER)
 async def test_a_context_that_overflows_is_made_smaller_once_and_then_answered(llama, dialect):
     store, compactor = MemoryStore(), ScriptedCompactor([Compaction()])
     model = HttpModel("m", base_url=llama, dialect=dialect, timeouts=PATIENT)
@@ -193,7 +195,7 @@ class Overheard:
             yield Copy(response, self.heard)
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("dialect", FEWER)
 async def test_comments_keep_a_request_alive_while_the_model_reads(llama, dialect):
     client = Overheard()
     # Nothing that the server has read before: it starts with other words, and takes seconds.

@@ -32,6 +32,8 @@ WORDS = "The bridge opens at nine and closes at six in the evening."
 AFTER = {"after_chunks": 6}
 BASES = {"chat": "/v1", "responses": "/v1", "anthropic": "/anthropic/v1"}
 
+FEWER = ["chat", *(pytest.param(name, marks=pytest.mark.deep) for name in DIALECTS if name != "chat")]
+
 FAULTS = {
     "429-retry-after": ({"type": "fail", "status": 429, "retry_after": 0.4}, "rate-limited", False),
     "503": ({"type": "fail", "status": 503}, "overloaded", False),
@@ -122,7 +124,7 @@ async def test_what_no_other_try_can_mend_is_not_tried_again(mock, dialect, faul
 
 
 @pytest.mark.req("R-141")
-@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("dialect", FEWER)
 async def test_an_outage_is_given_up_after_the_retries_that_the_limits_allow(mock, dialect):
     arm(mock, {"type": "fail", "status": 503, "times": None})
     result, _, ends = await turn(mock, dialect)

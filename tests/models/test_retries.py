@@ -67,7 +67,7 @@ class Seen:
 async def turn(dialect: str, *answers: bytes | Answer, limits: Limits = LIMITS) -> Seen:
     store = MemoryStore()
     with serving(*(one if isinstance(one, Answer) else Answer((one,)) for one in answers)) as server:
-        model = HttpModel("m", base_url=server.url, dialect=dialect, timeouts=Timeouts(idle_s=0.8, progress_s=5))
+        model = HttpModel("m", base_url=server.url, dialect=dialect, timeouts=Timeouts(idle_s=0.5, progress_s=5))
         async with Agent(model=model, limits=limits, store=store).open("s", create=True) as session:
             with anyio.fail_after(10):
                 views = [shown async for shown in session.stream("When?")]
