@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -33,6 +34,8 @@ class Peer:
     used: str
     """Documented options that help it, and what it does not claim."""
     resumes: bool = True
+    unclaimed: tuple[str, ...] = ()
+    """Rules about something that it does not claim to do; breaking them is marked so."""
 
     @property
     def program(self) -> Path:
@@ -53,6 +56,7 @@ PEERS = (
         ("openai-agents",),
         "`SQLiteSession`; the call's id is the key of a deed. It does not claim to go on with a turn that was killed: "
         "the session is run again without new input.",
+        unclaimed=("executed-once",),
     ),
     Peer(
         "langgraph",
@@ -64,8 +68,9 @@ PEERS = (
         "smolagents",
         ("smolagents[openai]",),
         "`ToolCallingAgent`. It claims no resume, so nothing is killed. It ends by a tool of its own, `final_answer`, "
-        "and not by an answer in words, so no scenario of ours gets through its first turn: nothing more is measured.",
+        "and not by an answer in words, and tells results as words of the user.",
         resumes=False,
+        unclaimed=("nothing-invented", "quiet-after-end"),
     ),
     Peer(
         "strands",
@@ -104,6 +109,7 @@ def measure(peer: Peer, scenarios: list[str] | None) -> dict[str, Any]:
     report = check.run(
         command,
         resume_command=[*command, "--resume"] if peer.resumes else (),
+        env={"PYTHONPATH": str(ROOT)} if peer.name == "ours" else {},
         scenarios=scenarios or [each.name for each in check.NAMED],
         shrinks=False,
         dialect="chat",
@@ -121,6 +127,16 @@ def cells(report: check.Report) -> Iterator[tuple[str, str]]:
             yield outcome.scenario.name, "holds" if outcome.verdict is check.Verdict.HELD else "not applicable"
 
 
+def marked(peer: Peer, cell: str) -> str:
+    """What a cell shows: rules that a peer makes no claim about are named, and break nothing."""
+    rules = re.findall("`([^`]+)`", cell)
+    broken = ", ".join(f"`{rule}`" for rule in rules if rule not in peer.unclaimed)
+    beside = ", ".join(f"`{rule}`" for rule in rules if rule in peer.unclaimed)
+    if not rules or not beside:
+        return cell
+    return f"breaks {broken} (not claimed: {beside})" if broken else f"not claimed: {beside}"
+
+
 def section(measured: dict[str, dict[str, Any]]) -> list[str]:
     """The lines of the section."""
     shown = [peer for peer in PEERS if peer.name in measured]
@@ -133,16 +149,16 @@ def section(measured: dict[str, dict[str, Any]]) -> list[str]:
         "and must not be bricked; it is not what a loop promises: what each claims, and what was used of it, stands",
         "below. A broken rule says what was seen, with these versions, in these scenarios.",
         "",
-        "| loop | version | held | broken | not applicable | used, and claimed |",
+        "| loop | version | held | broken | not applicable, or not claimed | used, and claimed |",
         "|---|---|---|---|---|---|",
     ]
     for peer in shown:
-        found = list(measured[peer.name]["cells"].values())
+        found = [marked(peer, cell) for cell in measured[peer.name]["cells"].values()]
         counts = " | ".join(str(sum(cell.startswith(word) for cell in found)) for word in ("holds", "breaks", "not"))
         lines.append(f"| {peer.name} | {measured[peer.name]['version']} | {counts} | {peer.used} |")
     lines += ["", f"| scenario | {' | '.join(peer.name for peer in shown)} |", f"|---|{'---|' * len(shown)}"]
     for scenario in check.NAMED:
-        row = [measured[peer.name]["cells"].get(scenario.name, "—") for peer in shown]
+        row = [marked(peer, measured[peer.name]["cells"].get(scenario.name, "—")) for peer in shown]
         lines.append(f"| {scenario.name} | {' | '.join(row)} |")
     return lines
 
