@@ -129,5 +129,6 @@ def _longer_name(call: OpenCall, piece: Piece) -> str:
 
 
 def _whole(call: OpenCall) -> bool:
-    text = "".join(call.pieces)
-    return text.rstrip().endswith("}") and parse_arguments(text).state is ArgumentsState.COMPLETE
+    # Looked at from its end: putting all the pieces together at each of them would add up.
+    last = next((piece for piece in reversed(call.pieces) if piece.strip()), "")
+    return last.rstrip().endswith("}") and parse_arguments("".join(call.pieces)).state is ArgumentsState.COMPLETE

@@ -209,13 +209,13 @@ class ReasoningItem(OpenItem):
 
     def say(self, field: str, index: Any, piece: Any, *, whole: bool = False) -> list[ModelDelta]:
         """Take a piece, or the whole, of one place; return what to show."""
-        before = self.text() if self.shown in ("", field) else ""
         told = self.channel(field, index)
-        begins = not told.words.pieces
+        # Asked for at the beginning of a paragraph only: looking at all the words at each of them would add up.
+        divides = not told.words.pieces and self.shown == field and bool(self.text())
         rest = told.end(piece) if whole else told.add(piece)
         if self.shown != field or not rest:
             return []
-        return [ReasoningDelta(f"{_PARAGRAPH}{rest}" if before and begins else rest)]
+        return [ReasoningDelta(f"{_PARAGRAPH}{rest}" if divides else rest)]
 
     def take(self, item: Mapping[str, Any]) -> list[ModelDelta]:
         """Take the item as it is told at once; return what to show."""

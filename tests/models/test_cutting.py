@@ -98,3 +98,42 @@ def test_one_event_of_two_megabytes_takes_about_twice_as_long_as_one_of_one(made
     one, two = (seconds(made("x" * length), size, made.__name__) for length in (1_000_000, 2_000_000))
     # Were it quadratic, it would be four times as long.
     assert two < 3.2 * one + 0.005
+
+
+def chat_piece(delta: dict) -> bytes:
+    return b"data: " + json.dumps({"choices": [{"delta": delta}]}).encode() + b"\n\n"
+
+
+CALLED = {"index": 0, "id": "a", "function": {"name": "read", "arguments": "word "}}
+WHERE = {"output_index": 0, "item_id": "i", "summary_index": 0, "content_index": 0, "delta": "word "}
+DETAIL = {"type": "reasoning.text", "index": 0, "text": "word "}
+BEGUN = b'data: {"type":"content_block_start","index":0,"content_block":{"type":"text"}}\n\n'
+WORD = b'data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"word "}}\n\n'
+PIECES = {
+    "text": ("chat", b"", chat_piece({"content": "word "})),
+    "thinking": ("chat", b"", chat_piece({"reasoning": "word "})),
+    "details": ("chat", b"", chat_piece({"reasoning_details": [DETAIL]})),
+    "a call that repeats its name": ("chat", b"", chat_piece({"tool_calls": [CALLED]})),
+    "words": ("responses", b"", event("response.output_text.delta", **WHERE)),
+    "summary": ("responses", b"", event("response.reasoning_summary_text.delta", **WHERE)),
+    "arguments": ("responses", b"", event("response.function_call_arguments.delta", **WHERE)),
+    "block": ("anthropic", BEGUN, WORD),
+}
+
+
+@pytest.mark.parametrize("kind", PIECES)
+def test_twice_as_many_pieces_take_about_twice_as_long(kind):
+    dialect, begun, piece = PIECES[kind]
+    taken = []
+    for count in (4_000, 8_000):
+        times = []
+        for _ in range(3):
+            decoder = AnswerDecoder(DIALECTS[dialect].folder())
+            start = time.process_time()
+            decoder.feed(begun)
+            for _ in range(count):
+                decoder.feed(piece)
+            times.append(time.process_time() - start)
+        assert decoder.failure is None
+        taken.append(min(times))
+    assert taken[1] < 3.2 * taken[0] + 0.005
