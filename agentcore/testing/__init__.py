@@ -6,6 +6,7 @@ For loops that are not ours: ``LoopProtocol``, ``explore_protocol``, ``loop_laws
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -64,7 +65,7 @@ __all__ = [
     "vocabulary",
 ]
 
-_NEEDING_HYPOTHESIS = {
+_NEEDING_HYPOTHESIS: Mapping[str, str] = {
     "SessionMachine": "machine",
     **dict.fromkeys(
         ("calls", "collisions", "configs", "events", "journals", "sessions", "states", "values"), "strategies"
