@@ -48,7 +48,7 @@ class Response(Protocol):
 
 
 class Client(Protocol):
-    """Sends requests. What httpx raises is known by the names of the classes; anything else is a defect."""
+    """Sends requests. What httpx raises is known by the names of its classes, ``OSError`` too; all else is a defect."""
 
     def stream(
         self,

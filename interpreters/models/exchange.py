@@ -142,8 +142,10 @@ _FAULTS: Mapping[str, tuple[Fault, str]] = {
     "LocalProtocolError": (Fault.INVALID_REQUEST, "the request cannot be sent as it is"),
     "UnsupportedProtocol": (Fault.INVALID_REQUEST, "the base URL has to begin with http:// or https://"),
     "TransportError": (Fault.CONNECTION, "the connection broke"),
+    "OSError": (Fault.CONNECTION, "the connection broke"),
 }
-"""What httpx and its successor raise, by the names of the classes, which are the same in both."""
+"""What httpx and its successor raise, by the names of the classes, which are the same in both; and plain trouble of a
+network, which other clients may let through."""
 
 
 def failure_of(error: Exception) -> Failure | None:

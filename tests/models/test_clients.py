@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 import threading
-from contextlib import contextmanager
+from contextlib import asynccontextmanager, contextmanager
 
 import anyio
 import anyio.lowlevel
@@ -136,6 +136,30 @@ async def test_both_libraries_tell_of_a_server_that_is_not_there(library):
             watched().run
         )
     assert event.code == "connection"
+
+
+class Raising:
+    """A client of the host's own, over something else than httpx."""
+
+    def __init__(self, error):
+        self.error = error
+
+    @asynccontextmanager
+    async def stream(self, *place, **sent):
+        await anyio.lowlevel.checkpoint()
+        raise self.error
+        yield
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [(OSError("reset"), "connection"), (TimeoutError("slow"), "connection"), (KeyError("odd"), "defect")],
+)
+@pytest.mark.req("R-082")
+@in_time
+async def test_trouble_of_another_client_is_an_event_too(error, code):
+    model = HttpModel("m", base_url="http://model/v1", client=Raising(error))
+    assert (await model.answer(watched().run)).code == code
 
 
 @in_time
