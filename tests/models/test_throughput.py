@@ -65,10 +65,11 @@ def test_events_come_at_least_as_fast_as_with_a_bare_parse(server, report):
     for work in (bare, ours):
         cpu_s(work, server)
     pairs = [(cpu_s(bare, server), cpu_s(ours, server)) for _ in range(ROUNDS)]
-    # Medians over pairs taken one after the other: what else the machine does falls on both.
     theirs, own = (statistics.median(times) for times in zip(*pairs, strict=True))
+    # Within a pair both were measured one after the other: what else the machine did fell on both.
+    ratio = statistics.median(theirs / own for theirs, own in pairs)
     report(
         f"{EVENTS} events: bare {theirs / EVENTS * 1e6:.1f} µs, ours {own / EVENTS * 1e6:.1f} µs of CPU each, "
-        f"ratio {theirs / own:.2f}"
+        f"ratio {ratio:.2f}"
     )
-    assert theirs / own >= 1.0
+    assert ratio >= 1.0
