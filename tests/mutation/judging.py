@@ -56,6 +56,7 @@ def collected(walks: int, steps: int) -> tuple[dict[Row, list[Met]], list[Met]]:
             if number % 40 == 7:
                 some.append(met)
             walk.take(happening, reduce)
+    some.extend(met for kept in through.values() for met in kept[::3])
     return through, some
 
 

@@ -4,7 +4,8 @@
    a whole. An answer that is waited for is heard.
 2. What is ignored was told before, or says what is known already; an answer of an earlier attempt, step or turn that
    was never told is refused and recorded.
-3. What a user says, and what a user stops, is never refused for where the turn stands.
+3. What is waited for has a number that was minted for it.
+4. What a user says, and what a user stops, is never refused for where the turn stands.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ def wrongly_refused(passage: Passage, *, repeated: bool) -> str | None:
             return f"words: {type(passage.event).__name__} names an id and is not told what is wrong with it"
         return None
     if passage.after is not passage.before:
-        return _misplaced(passage)
+        return _misplaced(passage) or _unminted(passage)
     if repeated:
         return None
     if isinstance(passage.event, DECISIVE) and answered_key(passage.event) in passage.waited_for:
@@ -75,6 +76,15 @@ def _misplaced(passage: Passage) -> str | None:
     waiting = (*after.queues.steering, *after.queues.follow_ups, *passage.said)
     source = next((each.source for each in waiting if getattr(each, "message_id", "") == event.message_id), None)
     return None if source is wanted[type(event)] else f"kinds: {type(event).__name__} became {source}"
+
+
+def _unminted(passage: Passage) -> str | None:
+    """Say which command is ordered under a number that was never minted for it."""
+    for key in passage.waits_for:
+        minted = last_minted(passage.after, key.name, key.id)
+        if minted is None or key.attempt > minted:
+            return f"numbers: {key.name} {key.id} is waited for as {key.attempt}, {minted} was minted"
+    return None
 
 
 def _wrongly_ignored(state: State, event: Event) -> str | None:
