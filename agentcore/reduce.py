@@ -176,11 +176,9 @@ class _Pass:
         if state.turn.due_at is None or isinstance(event, _BEFORE_TIME) or _is_turn_timer(event):
             return state
         row = self.tables.turn.get((type(state.phase), TimePassed))
-        if row is None or row.step is None:
-            return state
         state = self.counted(state, event)
-        after = row.step(state)
-        return state if after is None else self._moved(state, after, row)
+        after = row.step(state) if row is not None and row.step is not None else None
+        return state if row is None or after is None else self._moved(state, after, row)
 
     def advance(self, state: State) -> State:
         """Go as far as the session can by itself."""
