@@ -21,6 +21,7 @@ from agentcore.testing.reference import diagrams, transitions, vocabulary
 from agentcore.testing.report import Broken, Report, unreached
 from agentcore.testing.scenario import Scenario, scenario_of, scenario_told
 from agentcore.testing.script import Exploration
+from agentcore.testing.watch import Watch, broken, unsound
 
 if TYPE_CHECKING:
     from agentcore.testing.machine import SessionMachine
@@ -37,6 +38,8 @@ __all__ = [
     "Report",
     "Scenario",
     "SessionMachine",
+    "Watch",
+    "broken",
     "calls",
     "cells",
     "collisions",
@@ -61,6 +64,7 @@ __all__ = [
     "states",
     "transitions",
     "unreached",
+    "unsound",
     "values",
     "vocabulary",
 ]
