@@ -31,8 +31,8 @@ Met = tuple[State, Event, bool]
 
 REDUCING = sys.modules["agentcore.reduce"]
 """The module; the package has its function under the same name."""
-KEPT = 4
-"""Passages that are kept of each row."""
+KEPT = 6
+"""Passages that are kept of each row, of events that are new and of events that are told again."""
 STATE_LAWS = {name: LAWS[name] for name in ("L5", "L18", "L19", "L21")}
 
 
@@ -51,7 +51,7 @@ def collected(walks: int, steps: int) -> tuple[dict[Row, list[Met]], list[Met]]:
             before = walk.states[min(happening.keeps, len(walk.states) - 1)]
             met = before, happening.event, is_repeated(happening.event, walk.journal[: happening.keeps])
             for row in reduce.examine(before, happening.event).rows:
-                if len(through[row]) < KEPT:
+                if sum(kept[2] is met[2] for kept in through[row]) < KEPT:
                     through[row].append(met)
             if number % 40 == 7:
                 some.append(met)

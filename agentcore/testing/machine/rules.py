@@ -56,13 +56,15 @@ from agentcore.testing.strategies.aims import Aim
 from agentcore.testing.strategies.contents import AIMS, roll_event
 from agentcore.testing.strategies.dice import spent
 from agentcore.testing.strategies.session import Session
-from agentcore.testing.watch import Watch
+from agentcore.testing.watch import Watch, unsound
 
 WAYS = st.integers(0, 9_999)
 """A number that decides whatever a rule leaves open; zero is the plainest way."""
 SELDOM = st.sampled_from((False, False, False, True))
 """Whether something that is seldom happens: an answer that is under way for a while."""
 
+SHOWN_AT_REST = ("L5", "L21")
+"""Laws about states that are looked after once a session has come to rest: what is unknown, and what is shown of it."""
 DISTURBING = frozenset(
     (
         "crash",
@@ -319,7 +321,8 @@ class SessionMachine(RuleBasedStateMachine):
     def teardown(self) -> None:
         """The world calms down: the turn ends, workers wake up, and what was said is still true."""
         problem = calm(self.sim, gives_up=len(self.sim.told) % 2 == 1)
-        self._fail_if(problem or problem_of(self.sim, self.claims))
+        shown = {name: law for name, law in self.laws.items() if name in SHOWN_AT_REST}
+        self._fail_if(problem or problem_of(self.sim, self.claims) or unsound(self.sim.state, shown, self.core))
         wake_everybody(self.sim)
         self._fail_if(problem_of(self.sim, self.claims))
 
