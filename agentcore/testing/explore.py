@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import multiprocessing
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import attrs
@@ -80,7 +81,7 @@ def explore_all(
     """Run explorations on ``jobs`` processors; ``progress(report, done, total)`` is told of each that has ended."""
     scripts = tuple(explorations)
     size = -(-len(scripts) // (jobs * CHUNKS_A_JOB)) or 1
-    portions = [(scripts[first : first + size], tuple(laws), cap) for first in range(0, len(scripts), size)]
+    run = partial(_run, names=tuple(laws), cap=cap)
     found: dict[str, Report] = {}
 
     def take(reports: Iterable[Report]) -> None:
@@ -91,19 +92,20 @@ def explore_all(
 
     if jobs == 1:
         memory = Memory()
-        take(
-            Search(script, laws={name: LAWS[name] for name in laws}, cap=cap, memory=memory).run() for script in scripts
-        )
+        for script in scripts:
+            take(run((script,), memory=memory))
     else:
+        portions = [scripts[first : first + size] for first in range(0, len(scripts), size)]
         with multiprocessing.get_context("spawn").Pool(jobs) as pool:
-            for reports in pool.imap_unordered(_run_portion, portions):
+            for reports in pool.imap_unordered(run, portions):
                 take(reports)
     ordered = tuple(found[script.name] for script in scripts)
     return Result(ordered, unreached(ordered))
 
 
-def _run_portion(portion: tuple[tuple[Exploration, ...], tuple[str, ...], int]) -> list[Report]:
+def _run(
+    scripts: Sequence[Exploration], *, names: Sequence[str], cap: int, memory: Memory | None = None
+) -> list[Report]:
     """Run some explorations one after the other; what was checked of a state in one is not checked again."""
-    scripts, names, cap = portion
-    memory, laws = Memory(), {name: LAWS[name] for name in names}
+    memory, laws = memory or Memory(), {name: LAWS[name] for name in names}
     return [Search(script, laws=laws, cap=cap, memory=memory).run() for script in scripts]

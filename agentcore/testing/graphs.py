@@ -81,10 +81,10 @@ def _released(place: int, held: list[int], is_held: list[bool]) -> list[int]:
 
 
 def _around(start: int, edges: Edges) -> tuple[int, ...]:
-    """Return a shortest way from a place back to it, without the return itself."""
+    """Return a shortest way from a place that lies on a circle back to it, without the return itself."""
     came: dict[int, int] = {}
     waiting = deque([start])
-    while waiting:
+    while True:
         place = waiting.popleft()
         for target in edges[place]:
             if target == start:
@@ -95,4 +95,3 @@ def _around(start: int, edges: Edges) -> tuple[int, ...]:
             if target not in came:
                 came[target] = place
                 waiting.append(target)
-    return ()

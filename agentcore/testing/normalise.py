@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from agentcore.messages import AssistantMessage, History, IdSet, Message, ToolMessage, UserMessage
+from agentcore.messages import AssistantMessage, History, IdSet, Message, UserMessage
 from agentcore.policy import Config, Effect
 from agentcore.states import (
     AwaitingApproval,
@@ -312,8 +312,7 @@ def _message(message: Message) -> Key:
             return (_anonymous(message_id), source)
         case AssistantMessage() as said:
             return (said.request_id, said.epoch, said.attempt, said.finish, said.interrupted, said.parts)
-        case ToolMessage(results=results):
-            return tuple((result.call_id, result.outcome, result.epoch, result.attempt) for result in results)
+    return tuple((result.call_id, result.outcome, result.epoch, result.attempt) for result in message.results)
 
 
 def _queues(queues: Queues) -> Key:

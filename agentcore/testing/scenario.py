@@ -14,7 +14,7 @@ from typing import Any
 
 import attrs
 
-from agentcore.commands import RecordRejection, key_of, tag_of
+from agentcore.commands import key_of, tag_of
 from agentcore.events import EVENTS, Event, SessionResumed
 from agentcore.policy import Config
 from agentcore.reduce import Judgement, Verdict
@@ -196,9 +196,8 @@ def _came(passage: Passage, judgement: Judgement) -> Iterator[str]:
         if old.get((call.registered, call.call_id)) != call.state:
             yield _call(call)
     for command in passage.commands:
-        if not isinstance(command, RecordRejection):
-            key = key_of(command)
-            yield f"-> {key.name} {key.id} {key.epoch}.{key.attempt}"
+        key = key_of(command)
+        yield f"-> {key.name} {key.id} {key.epoch}.{key.attempt}"
 
 
 def _phase(state: State) -> str:

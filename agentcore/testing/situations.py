@@ -61,8 +61,7 @@ class _Driver:
         """Let one event happen, a millisecond after the last."""
         event = an_event(kind, self.state.at + 1, **said)
         judged = reduce.examine(self.state, event)
-        if judged.reduction.state is self.state:
-            raise AssertionError(f"{event} was {judged.verdict.value}: {judged.reason}")
+        assert judged.reduction.state is not self.state, f"{event} was {judged.verdict.value}: {judged.reason}"
         self.state = judged.reduction.state
         self.journal.append(event)
         return self

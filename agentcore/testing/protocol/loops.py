@@ -175,8 +175,7 @@ def _entered(ledger: Ledger, fact: Fact, problems: list[Problem]) -> Ledger:
             return attrs.evolve(ledger, settled=ledger.settled | {call})
         case DeedDone(call):
             return attrs.evolve(ledger, done=ledger.done | {call})
-        case RequestMade():
-            return ledger
+    return ledger
 
 
 def _disordered(ledger: Ledger, fact: Fact) -> Iterator[Problem]:
