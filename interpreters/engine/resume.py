@@ -42,7 +42,7 @@ from agentcore.events import (
 )
 from agentcore.messages import AssistantPart, ToolCallPart, step_of
 from agentcore.policy import Config
-from agentcore.states import State
+from agentcore.states import Settled, State
 from interpreters.support import ports_store
 from interpreters.support.ports_store import Journal, Loaded, Store
 
@@ -140,6 +140,9 @@ def _fold_events(loaded: Loaded, state: State, events: Iterable[tuple[int, bytes
 def recovery_of(found: ports_store.Recovery, state: State) -> Recovery:
     """Put what a store found into the words of the core, with the calls that unreadable history may have started."""
     damage, behind = found.damage, tuple(_readable(found.behind))
+    # The line that cannot be read may have been anything: a resume, or the permission of a call in the state.
+    gap = damage is not None and damage.kind == "middle"
+    unread = int(gap) + len(found.behind) - len(behind)
     turn, step = max(map(_step_named, behind), default=(0, 0))
     kinds = {"torn-tail": DamageKind.TORN_TAIL, "middle": DamageKind.MIDDLE}
     return Recovery(
@@ -148,10 +151,10 @@ def recovery_of(found: ports_store.Recovery, state: State) -> Recovery:
         place=f"{damage.file}:{damage.offset}" if damage else "",
         kept_at=damage.set_aside if damage else "",
         gap_accepted_by=found.gap_accepted_by or "",
-        suspects=suspects_of(behind, state),
+        suspects=suspects_of(behind, state, gap=gap),
         last_turn=turn,
         last_step=step,
-        last_epoch=_last_epoch(behind, state) if behind else 0,
+        last_epoch=_last_epoch(behind, state) + unread if behind or gap else 0,
     )
 
 
@@ -171,15 +174,25 @@ _STARTED = (
 """What shows that a call may have been started: an allowed call is released without an event of its own."""
 
 
-def suspects_of(behind: Iterable[Event], state: State) -> tuple[Suspect, ...]:
+def suspects_of(behind: Iterable[Event], state: State, *, gap: bool = False) -> tuple[Suspect, ...]:
     """Return the calls that events behind a damage show as possibly started, in the order in which they are met.
 
-    Pure ones are left out: nothing they did can matter.
+    With a ``gap`` each call of the state that has no answer is one of them: what let it start may be what was lost, and
+    the checkpoint behind it names no call. So are the suspects of an earlier gap, whose register is lost. Pure ones are
+    left out: nothing they did can matter.
     """
-    names = {call.call_id: call.name for call in (state.batch.calls if state.batch else ())}
+    calls = state.batch.calls if state.batch else ()
+    names = {call.call_id: call.name for call in calls}
     met: dict[str, Suspect] = {}
+    if gap:
+        waiting = (call for call in calls if not isinstance(call.state, Settled))
+        met = {
+            call.call_id: Suspect(call_id=call.call_id, name=call.name, arguments=call.arguments) for call in waiting
+        }
     for event in behind:
         match event:
+            case SessionResumed(recovery=recovery):
+                met |= {suspect.call_id: suspect for suspect in recovery.suspects}
             case ModelReplied(request_id=request_id, parts=parts):
                 names |= {f"{request_id}.{index}": name for index, name in enumerate(_called(parts))}
             case PolicyAllowed() | ApprovalGranted():
@@ -192,7 +205,9 @@ def suspects_of(behind: Iterable[Event], state: State) -> tuple[Suspect, ...]:
 
 
 def _step_named(event: Event) -> tuple[int, int]:
-    """Return turn and step of the id that an event names, (0, 0) if it names none."""
+    """Return turn and step of the id that an event names, (0, 0) if it names none; a resume names those of its gap."""
+    if isinstance(event, SessionResumed):
+        return event.recovery.last_turn, event.recovery.last_step
     request_id = getattr(event, "request_id", "") or getattr(event, "call_id", "").rpartition(".")[0]
     return step_of(request_id) or (getattr(event, "turn", 0), 0)
 
@@ -201,7 +216,10 @@ def _last_epoch(behind: Iterable[Event], state: State) -> int:
     """Return the epoch in which the last event happened: answers name theirs, and each resume began another."""
     epoch = state.epoch
     for event in behind:
-        epoch = epoch + 1 if isinstance(event, SessionResumed) else max(epoch, getattr(event, "epoch", 0))
+        if isinstance(event, SessionResumed):
+            epoch = max(epoch, event.recovery.last_epoch) + 1
+        else:
+            epoch = max(epoch, getattr(event, "epoch", 0))
     return epoch
 
 

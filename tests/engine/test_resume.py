@@ -6,7 +6,7 @@ import anyio
 import attrs
 import pytest
 
-from agentcore import reduce, start
+from agentcore import Effect, reduce, start
 from agentcore.codec import Header, encode_event, encode_header
 from agentcore.events import (
     AbortRequested,
@@ -22,6 +22,7 @@ from agentcore.events import (
     Resolution,
     RetryRequested,
     SessionResumed,
+    Suspect,
     ToolStarted,
 )
 from agentcore.messages import digest
@@ -43,6 +44,7 @@ from tests.engine.rig import (
     settle,
     text,
 )
+from tests.laws import forging
 
 KILLED = 1_000
 """A process that is killed loses nothing that it has written; a power cut loses what was not synced."""
@@ -296,6 +298,10 @@ def started(call_id, epoch=0):
     return ToolStarted(at=1, call_id=call_id, epoch=epoch, attempt=1)
 
 
+def gap_accepted(**recovery):
+    return SessionResumed(at=1, config=config(), recovery=Recovery(**recovery))
+
+
 RESUMED = SessionResumed(at=1, config=config())
 
 
@@ -303,6 +309,7 @@ RESUMED = SessionResumed(at=1, config=config())
     ("events", "used"),
     [
         ((), (0, 0, 0)),
+        ((gap_accepted(last_turn=4, last_step=2, last_epoch=7),), (4, 2, 8)),
         ((started("2.7.0", epoch=3), CheckpointWritten(at=1, seq=4, epoch=3, attempt=1)), (2, 7, 3)),
         ((ModelReplied(at=1, request_id="3.2", epoch=0, attempt=1, parts=()),), (3, 2, 0)),
         ((started("2.11.0"), started("2.9.0"), started("1.12.0")), (2, 11, 0)),
@@ -313,8 +320,30 @@ RESUMED = SessionResumed(at=1, config=config())
 )
 @pytest.mark.req("R-201")
 def test_lines_behind_a_damage_say_which_ids_and_keys_are_used_up(events, used):
-    told = behind(*events)
-    assert (told.last_turn, told.last_step, told.last_epoch) == used
+    told, unread = behind(*events), 2
+    assert (told.last_turn, told.last_step) == used[:2]
+    # Each line that cannot be read may have been a resume, which began an epoch.
+    assert told.last_epoch == used[2] + unread
+
+
+@pytest.mark.req("R-201")
+def test_what_an_earlier_gap_left_to_be_found_out_is_found_out_after_a_later_one():
+    lost = (Suspect(call_id="1.1.0", name="write", arguments="{}"), Suspect(call_id="1.1.1", name="read"))
+    told = behind(gap_accepted(suspects=lost), started("1.1.2"))
+    assert [each.call_id for each in told.suspects] == ["1.1.0", "1.1.1", "1.1.2"]
+
+
+@pytest.mark.req("R-201")
+def test_a_call_whose_permission_may_be_the_line_that_cannot_be_read_is_a_suspect():
+    made = forging.asked(Effect.FENCEABLE, Effect.PURE)
+    gap = ports_store.Recovery(made.state.seq, Damage("middle", "segment-1", 9, 5, "noise"), "ann")
+    told = recovery_of(gap, made.state)
+    assert [(each.call_id, each.arguments) for each in told.suspects] == [("1.1.0", "{}")]
+    state = reduce(made.state, SessionResumed(at=9, config=made.state.config, recovery=told)).state
+    # It is not run a second time: a person is asked what became of it.
+    assert isinstance(state.batch.calls[0].state, EffectUnknown)
+    whole = attrs.evolve(gap, damage=None, gap_accepted_by=None)
+    assert recovery_of(whole, made.state).suspects == ()
 
 
 @pytest.mark.anyio
