@@ -106,9 +106,9 @@ class Scene:
     def gives_up(self, command: Command, costs: str = "") -> Iterator[Move]:
         """Yield the failure event of a command; a question that fails is one that somebody gave up on."""
         event = failing(command, self.world.now)
-        if event is not None:
-            source = Source.GIVING_UP if is_question(command) else Source.WORLD
-            yield from self.tells(event, costs=costs, source=source)
+        assert event is not None, f"a {type(command).__name__} has no failure"
+        source = Source.GIVING_UP if is_question(command) else Source.WORLD
+        yield from self.tells(event, costs=costs, source=source)
 
 
 USED = Usage(input_tokens=10, output_tokens=5)

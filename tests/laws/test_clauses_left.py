@@ -9,14 +9,14 @@ from agentcore import Effect, reduce
 from agentcore.commands import CancelModel, CancelTool, ExecuteTool, PersistCheckpoint, RequestModel
 from agentcore.events import AbortScope, StepPrepared, ToolSucceeded
 from agentcore.messages import FinishReason
-from agentcore.states import Completed, EffectUnknown, Preparing
+from agentcore.states import Completed, EffectUnknown, Preparing, Released
 from agentcore.testing.core import Core
 from agentcore.testing.laws import LAWS
 from agentcore.testing.laws.ranking import ranking
 from agentcore.testing.laws.recovery import plain_answer
 from agentcore.testing.laws.totality import is_said_again
 from tests.core.driver import Session, unknown
-from tests.laws.forging import call_in, last, running, session, waiting_for, with_batch, with_call, wrong
+from tests.laws.forging import asked, call_in, last, running, session, waiting_for, with_batch, with_call, wrong
 from tests.laws.twins import TWINS
 
 
@@ -82,6 +82,18 @@ def test_an_abort_leaves_what_is_unknown_unknown():
     step = last(made)
     assert isinstance(call_in(step.after).state, EffectUnknown)
     assert LAWS["L20"].transition(step.passage(commands=step.reduction.commands)) is None
+
+
+def test_a_call_that_was_released_may_turn_out_unknown_and_may_not_go_on():
+    made = asked(Effect.FENCEABLE)
+    made.saved()
+    made.allow()
+    before, held = made.state, call_in(unknown(Effect.FENCEABLE).state).state
+    assert isinstance(call_in(before).state, Released)
+    made.abort(AbortScope.CALL, "1.1.0")
+    step, going = last(made), evolve(before, seq=before.seq + 1)
+    assert LAWS["L20"].transition(step.passage(with_call(going, state=held), commands=())) is None
+    wrong("L20", step.passage(going, commands=()), "had not started and is Released")
 
 
 def stopping_request():

@@ -17,6 +17,7 @@ from agentcore.testing import normalise
 from agentcore.testing.core import CORE, Core, core_of
 from agentcore.testing.explorations import shipped
 from agentcore.testing.explore import explore, explore_all
+from agentcore.testing.graphs import first_circle
 from agentcore.testing.laws import LAWS
 from agentcore.testing.laws.base import Law
 from agentcore.testing.report import everything
@@ -160,6 +161,11 @@ def test_an_exploration_refuses_an_option_that_does_not_exist():
         attrs.evolve(SHIPPED["exhausted"], budget={"flood": 1})
 
 
+def test_a_shortest_circle_is_found_beside_a_longer_one():
+    assert first_circle([[1, 2], [3], [3], [4, 0], [0]]) == (0, 1, 3)
+    assert first_circle([[1], [2], []]) == ()
+
+
 # What breaks a search
 
 
@@ -198,12 +204,17 @@ def test_a_law_about_the_world_is_asked_after_a_resume_after_an_event_and_after_
 
 
 def test_a_crash_is_tried_once_for_prefixes_that_are_alike():
-    search = Search(SHIPPED["pure-crash"], laws={})
-    report = search.run()
-    ways = [search.way(number) for number in range(report.places)]
-    resumed = [(way[:-1], way[-1].keeps) for way in ways if way and way[-1].keeps is not None]
-    assert resumed
-    assert len(set(map(repr, resumed))) == len(resumed)
+    """Clearing a history that is empty changes nothing that matters, so the second time leaves no other prefix."""
+
+    def resumed_with(clears):
+        noting = Noting()
+        cleared = attrs.evolve(SHIPPED["exhausted"], budget={"clear": clears, "crash": 1})
+        explore(cleared, core=Core(examine=noting.examine), laws={})
+        return [event.recovery.last_seq for event in noting.accepted if isinstance(event, SessionResumed)]
+
+    once = resumed_with(1)
+    assert {0, 1, 2} == set(once)
+    assert resumed_with(2) == once == resumed_with(3)
 
 
 def explodes(state, event):

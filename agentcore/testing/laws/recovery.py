@@ -94,9 +94,9 @@ def _plainly(state: State, core: Core) -> Event | None:
         commands = tuple(command for command in commands if isinstance(command, PersistCheckpoint))
     untimed = [command for command in commands if not isinstance(command, StartTimer)]
     cancelling = {command.call_id for command in untimed if isinstance(command, CancelTool)}
-    for command in untimed:
-        if not (isinstance(command, ExecuteTool) and command.call_id in cancelling):
-            return plain_answer(command, state.at)
+    answerable = [each for each in untimed if not (isinstance(each, ExecuteTool) and each.call_id in cancelling)]
+    if answerable:
+        return plain_answer(answerable[0], state.at)
     timers = [command for command in commands if isinstance(command, StartTimer)]
     return failing(min(timers, key=lambda timer: timer.due_at), state.at) if timers else None
 
