@@ -204,7 +204,7 @@ def test_a_law_about_the_world_is_asked_after_a_resume_after_an_event_and_after_
 
 
 def test_a_crash_is_tried_once_for_prefixes_that_are_alike():
-    """Clearing a history that is empty changes nothing that matters: each further time costs its own tries, no resume."""
+    """Clearing an empty history changes nothing that matters: each further time costs its own tries and no resume."""
 
     def tried(clears):
         return explore(attrs.evolve(SHIPPED["exhausted"], budget={"clear": clears, "crash": 1}), laws={}).transitions
