@@ -9,6 +9,7 @@ from __future__ import annotations
 import multiprocessing
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from math import prod
 from typing import Any
 
 import attrs
@@ -96,11 +97,19 @@ def explore_all(
             take(run((script,), memory=memory))
     else:
         portions = [scripts[first : first + size] for first in range(0, len(scripts), size)]
+        # The heaviest first, or one processor would end long before the other.
+        portions.sort(key=lambda portion: -sum(map(_weight, portion)))
         with multiprocessing.get_context("spawn").Pool(jobs) as pool:
             for reports in pool.imap_unordered(run, portions):
                 take(reports)
     ordered = tuple(found[script.name] for script in scripts)
     return Result(ordered, unreached(ordered))
+
+
+def _weight(script: Exploration) -> int:
+    """Guess how large an exploration is: each thing that may happen multiplies, and each call."""
+    happens = prod(times + 1 for times in script.budget.values())
+    return happens * 3 ** max((len(reply.parts) for reply in script.replies[0]), default=0)
 
 
 def _run(

