@@ -109,7 +109,8 @@ def explore_all(
 def _weight(script: Exploration) -> int:
     """Guess how large an exploration is: each thing that may happen multiplies, and each call."""
     happens = prod(times + 1 for times in script.budget.values())
-    return happens * 3 ** max((len(reply.parts) for reply in script.replies[0]), default=0)
+    calls = max((len(reply.parts) for reply in script.replies[0]), default=0)
+    return happens * 4 * calls * calls + happens
 
 
 def _run(
