@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from attrs import evolve
 
-from agentcore import Effect, reduce
+from agentcore import Effect, Judgement, Reduction, Verdict, reduce
 from agentcore.commands import CancelModel, CancelTool, ExecuteTool, PersistCheckpoint, RequestModel
-from agentcore.events import AbortScope, StepPrepared, ToolSucceeded
+from agentcore.events import AbortScope, Finding, InspectionRequested, RetryRequested, StepPrepared, ToolSucceeded
 from agentcore.messages import FinishReason
 from agentcore.states import Completed, EffectUnknown, Preparing, Released
 from agentcore.testing.core import Core
@@ -140,3 +140,19 @@ def test_an_attempt_that_is_told_to_stop_is_not_answered_beside_its_cancel():
 
 def _executions_first(command):
     return not isinstance(command, ExecuteTool)
+
+
+def test_a_proved_absence_may_be_run_again_where_it_may_not_be_looked_into_again():
+    made = running(Effect.FENCEABLE, Effect.FENCEABLE)
+    made.lose("1.1.0")
+    made.inspected(Finding.NOT_EXECUTED, "1.1.0", conclusive=True)
+    assert made.call("1.1.0").state.proved_absent is not None
+    step = last(made)
+    assert LAWS["L5"].transition(step.passage()) is None
+
+    def deaf(state, event):
+        if isinstance(event, InspectionRequested | RetryRequested):
+            return Judgement(Verdict.IGNORED, Reduction(state, ()))
+        return reduce.examine(state, event)
+
+    wrong("L5", step.passage(core=Core(examine=deaf)), "InspectionRequested and RetryRequested is refused")

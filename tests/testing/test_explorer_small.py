@@ -56,6 +56,7 @@ def accepted_in(name, cap=3_000):
         ("idle", {events.HistoryImported, events.HistoryCleared, events.ConfigChanged, events.SessionReopened}),
         ("fenceable+start+progress", {events.ToolStarted, events.ToolProgressed}),
         ("fenceable+inspection+inquiry", {events.InspectionRequested, events.EffectInspected}),
+        ("overflow", {events.ContextCompacted, events.CompactionFailed}),
     ],
 )
 def test_what_an_option_pays_for_happens_somewhere(name, kinds):

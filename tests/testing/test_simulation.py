@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agentcore.commands import ExecuteTool, InspectEffect, PersistCheckpoint, RequestModel
-from agentcore.events import DamageKind, FollowUpQueued, PromptSubmitted, ToolSucceeded
+from agentcore.events import DamageKind, FollowUpQueued, MessageWithdrawn, PromptSubmitted, ToolFailed, ToolSucceeded
 from agentcore.messages import Abandoned, CancelledCall, EffectSeen, FinishReason, Succeeded, TextPart, ToolCallPart
 from agentcore.policy import Config, Effect, ToolContract
 from agentcore.states import Completed, EffectUnknown, Idle
@@ -174,4 +174,22 @@ def test_what_was_given_up_is_neither_claimed_nor_denied():
     calm(sim, gives_up=True)
     assert any(isinstance(claim.outcome, Abandoned) for claim in claims(sim.state))
     wake_everybody(sim)
+    assert problem_of(sim) is None
+
+
+def test_an_attempt_that_will_never_act_tells_no_success():
+    sim = begun(Effect.FENCEABLE)
+    order = sim.orders(ExecuteTool)[0]
+    attempt = sim.world.find(order.call_id, (order.epoch, order.attempt))
+    sim.world = sim.world.told(attempt, Deed.VOID)
+    told = {type(move.event) for move in sim.moves(order)}
+    assert ToolSucceeded not in told
+    assert ToolFailed in told
+
+
+def test_words_that_were_taken_back_need_not_be_delivered():
+    sim = begun()
+    sim.arrives(FollowUpQueued(at=0, message_id="f", parts=TEXT))
+    sim.arrives(MessageWithdrawn(at=0, message_id="f"))
+    assert sim.withdrawn == {"f": sim.state.seq}
     assert problem_of(sim) is None
