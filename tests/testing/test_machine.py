@@ -64,6 +64,11 @@ SEEDS = range(1, 13)
 """Tried in turn: what Hypothesis draws for a seed depends on constants of the modules that are loaded by then."""
 
 
+def run_all(machine, **more):
+    for seed in SEEDS:
+        run(machine, seed=seed, **more)
+
+
 def caught(name, examples=300, keep=SessionMachine.keep, **more):
     """What the machine says of a broken core with only one claim to look after, and what it prints."""
     law = {"L16": LAWS["L16"]} if name == "laws-hold" else {}
@@ -73,8 +78,7 @@ def caught(name, examples=300, keep=SessionMachine.keep, **more):
     )
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed), pytest.raises(AssertionError) as problem:
-        for seed in SEEDS:
-            run(machine, examples=examples, seed=seed, **more)
+        run_all(machine, examples=examples, **more)
     return str(problem.value), "\n".join((printed.getvalue(), *getattr(problem.value, "__notes__", ())))
 
 
