@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib
 import json
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 
 import anyio
 import attrs
@@ -41,7 +41,7 @@ pytestmark = [
     pytest.mark.skipif(bool(smollm2.missing()), reason=f"needs the real model: {smollm2.COMMAND}"),
 ]
 
-CONTEXT_TOKENS = 512
+CONTEXT_TOKENS, ROOMY_TOKENS = 512, 2_560
 FEWER = ["chat", *(pytest.param(name, marks=pytest.mark.deep) for name in DIALECTS if name != "chat")]
 """What takes long is tried in one dialect in an ordinary run."""
 PATIENT = Timeouts(connect_s=10, idle_s=300, progress_s=300)
@@ -58,16 +58,16 @@ def anyio_backend(request) -> str:
     return request.param
 
 
-@pytest.fixture(scope="module")
-def llama():
-    """The server; it ends with this process, for it knows no other way."""
+@contextmanager
+def serving(context_tokens: int):
+    """A server; it ends with this process, for it knows no other way."""
     library = importlib.import_module("xllamacpp")
     asked = library.CommonParams()
     asked.model.path = str(smollm2.weights())
     asked.model_alias = {"m"}
     asked.chat_template = smollm2.TEMPLATE
     asked.use_jinja = True
-    asked.n_ctx = CONTEXT_TOKENS
+    asked.n_ctx = context_tokens
     asked.n_parallel = 1
     asked.warmup = False
     asked.verbosity = -1
@@ -78,6 +78,20 @@ def llama():
     server = library.Server(asked)
     yield f"{server.listening_address}/v1"
     del server
+
+
+@pytest.fixture(scope="module")
+def llama():
+    """A server whose context is soon full."""
+    with serving(CONTEXT_TOKENS) as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def roomy_llama():
+    """A server that can be given so much to read that it takes seconds on any machine."""
+    with serving(ROOMY_TOKENS) as address:
+        yield address
 
 
 def options(**others) -> ModelSettings:
@@ -196,12 +210,13 @@ class Overheard:
 
 
 @pytest.mark.parametrize("dialect", FEWER)
-async def test_comments_keep_a_request_alive_while_the_model_reads(llama, dialect):
+async def test_comments_keep_a_request_alive_while_the_model_reads(roomy_llama, dialect, anyio_backend):
     client = Overheard()
     # Nothing that the server has read before: it starts with other words, and takes seconds.
-    view = view_of(user(f"{dialect} " + "reads a long text slowly and " * 60), settings=options(max_tokens=4))
-    event = await ask(llama, dialect, view, client=client, timeouts=Timeouts(idle_s=60, progress_s=200))
+    view = view_of(
+        user(f"{anyio_backend} {dialect} " + "reads a long text slowly and " * 300), settings=options(max_tokens=4)
+    )
+    event = await ask(roomy_llama, dialect, view, client=client, timeouts=Timeouts(idle_s=60, progress_s=200))
     assert isinstance(event, ModelReplied), event
     comments = [line for line in b"".join(client.heard).split(b"\n") if line.startswith(b":")]
     assert comments
-    assert event.parts
