@@ -83,10 +83,16 @@ class Segment:
         seq = self.base + skipped
         for line in islice(lines(self.content, self.place(skipped)), count - skipped):
             seq += 1
-            body = _unsealed(line)
-            if isinstance(body, Flaw):
-                raise OSError(errno.EIO, f"event {seq} changed while it was read", segment_name(self.number))
-            yield seq, read_event(body[0], seq)
+            whole = _unsealed(line)
+            if isinstance(whole, Flaw) or whole[1] != self.place(seq - self.base):
+                raise self._changed(seq)
+            yield seq, read_event(whole[0], seq)
+        if seq != self.base + count:
+            raise self._changed(seq + 1)
+
+    def _changed(self, seq: int) -> OSError:
+        """Say that an event is not where it was when the segment was scanned: a shorter journal is no answer."""
+        return OSError(errno.EIO, f"event {seq} changed while it was read", segment_name(self.number))
 
 
 def scan(session_id: str, number: int, content: Content, header_copy: bytes | None = None) -> Segment:

@@ -575,3 +575,14 @@ async def test_opening_lines_are_json_and_say_why_they_are_there(tmp_path):
     assert record["position"] == {"segment": 1, "offset": len(COPY) + len(event_line(*event(1))), "seq": 1}
     assert (record["because"], record["accepted_by"], record["damage"]["kind"]) == ("gap-accepted", "ann", "middle")
     assert opening_line("s1", 1, chain_of(COPY).pieces[0].segment.opening) == COPY
+
+
+@pytest.mark.parametrize("kept", [1, 2])
+async def test_a_journal_that_is_cut_after_it_was_opened_is_reported_and_not_taken_for_a_shorter_one(tmp_path, kept):
+    folder = await write(tmp_path, 3)
+    loaded = await FileStore(tmp_path).read("s1")
+    assert len(tuple(loaded.events)) == 3
+    data = (folder / FIRST).read_bytes()
+    (folder / FIRST).write_bytes(b"\n".join(data.split(b"\n")[: kept + 1]) + b"\n")
+    with pytest.raises(StorageFailed, match=f"event {kept + 1} changed|EIO"):
+        tuple(loaded.events)
