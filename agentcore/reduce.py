@@ -88,10 +88,11 @@ class _DefectError(Exception):
 class _Pass:
     """One run through the tables: collects which rows were taken."""
 
-    __slots__ = ("_counted", "hops", "rows", "tables")
+    __slots__ = ("_counted", "hops", "met", "rows", "tables")
 
-    def __init__(self, tables: _Lookup) -> None:
+    def __init__(self, tables: _Lookup, state: State) -> None:
         self.tables = tables
+        self.met = state
         self.rows: list[Row] = []
         self.hops: list[Because] = []
         self._counted = False
@@ -251,7 +252,7 @@ class Reducer:
         """Reduce, and say which rows were taken and why; ``TypeError`` for a value that is no event."""
         if type(event) not in _KINDS and not isinstance(event, EVENTS):
             raise TypeError(f"{type(event).__name__} is no event of agentcore.events")
-        run = _Pass(self._lookup)
+        run = _Pass(self._lookup, state)
         try:
             judged = self._run(run, state, event)
         except Exception as error:  # noqa: BLE001 - whatever breaks in a step is a defect to be reported, never raised (L1)
@@ -265,7 +266,7 @@ class Reducer:
         return Judgement(Verdict.ACCEPTED, Reduction(judged, commands), rows=tuple(run.rows), hops=tuple(run.hops))
 
     def _run(self, run: _Pass, state: State, event: Event) -> State | Ignored | Refused:
-        before = run.look_at_time(state, event)
+        before = run.met = run.look_at_time(state, event)
         after = run.accept(before, event)
         if not isinstance(after, State):
             return after
@@ -278,14 +279,15 @@ class Reducer:
         return keep_clock(order_checkpoint(after))
 
     def _rejected(self, state: State, event: Event, refused: Refused, run: _Pass) -> Judgement:
-        call = find_call(state, getattr(event, "call_id", ""))
+        met = run.met  # Where the turn's time is up, what the event met is no longer the state that it leaves as it is.
+        call = find_call(met, getattr(event, "call_id", ""))
         rejection = Rejection(
             code=refused.code,
             blame=refused.blame,
-            state=type(call.state).__name__ if call is not None else type(state.phase).__name__,
+            state=type(call.state).__name__ if call is not None else type(met.phase).__name__,
             event=type(event).__name__,
             offending=refused.offending,
-            legal=self.legal_events(state, call),
+            legal=self.legal_events(met, call),
             advice=refused.advice,
         )
         reduction = Reduction(state, (RecordRejection(rejection, event.at),))

@@ -63,17 +63,24 @@ Answer = (
 
 def misdirected(state: State, event: Answer, attempt: int) -> Refused | None:
     """Check the whole key of an answer against the one that is awaited (G-3); ``None`` if it fits."""
-    wanted = (state.epoch, attempt)
-    if event.request_id == state.request_id and (event.epoch, event.attempt) == wanted:
-        return None
     if event.request_id != state.request_id:
         step = step_of(event.request_id)
         known = step is not None and step < (state.turn.number, state.turn.step)
         code = RejectionCode.STALE_REQUEST if known else RejectionCode.FOREIGN_REQUEST
         return Refused(code, Blame.STALE if known else Blame.WORLD, event.request_id)
-    if (event.epoch, event.attempt) < wanted:
-        return stale(RejectionCode.STALE_ATTEMPT, f"{event.request_id}#{event.epoch}.{event.attempt}")
-    return Refused(RejectionCode.FOREIGN_ATTEMPT, Blame.WORLD, f"{event.request_id}#{event.epoch}.{event.attempt}")
+    given, wanted = (event.epoch, event.attempt), (state.epoch, attempt)
+    if given > wanted or not attempt:
+        return _never_ordered(event)
+    return stale(RejectionCode.STALE_ATTEMPT, _number(event)) if given < wanted else None
+
+
+def _number(event: Answer) -> str:
+    return f"{event.request_id}#{event.epoch}.{event.attempt}"
+
+
+def _never_ordered(event: Answer) -> Refused:
+    """Refuse an answer to an order that was never given."""
+    return Refused(RejectionCode.FOREIGN_ATTEMPT, Blame.WORLD, _number(event))
 
 
 def answer_late(state: State, event: Answer) -> Ignored | Refused:
@@ -87,7 +94,11 @@ def answer_late(state: State, event: Answer) -> Ignored | Refused:
                 return Ignored("repeats-what-was-answered")
             return stale(RejectionCode.ALREADY_ANSWERED, event.request_id)
     asked = getattr(state.turn, _COUNTERS[type(event)])
-    return misdirected(state, event, asked) or stale(RejectionCode.ALREADY_ANSWERED, event.request_id)
+    if refused := misdirected(state, event, asked):
+        return refused
+    if isinstance(event, ModelStopped) and isinstance(state.phase, AwaitingModel | Streaming):
+        return _never_ordered(event)
+    return stale(RejectionCode.ALREADY_ANSWERED, event.request_id)
 
 
 _COUNTERS: Mapping[type[Answer], str] = {

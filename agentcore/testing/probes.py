@@ -192,12 +192,13 @@ def _numbered(state: State, kind: type[Event], subject: str, call: Call | None) 
 
 
 def _pointed(state: State) -> Iterator[Event]:
-    """Yield what only makes sense here: ends of earlier attempts, a false digest, what is queued, a clock run out."""
+    """Yield what only makes sense here: earlier attempts, false digests, what nobody asked, what is queued, a clock."""
     at = state.at
     for call in all_calls(state):
         for run in (*call.unproved[-1:], *call.voided[-1:]):
             for kind in _OF_RUNS:
                 yield an_event(kind, at, call_id=call.call_id, epoch=run.epoch, attempt=run.attempt)
+        yield from _unasked(state, call)
         if isinstance(call.state, Proposed):
             named = {"call_id": call.call_id, "epoch": state.epoch, "attempt": call.tries.reviews}
             yield an_event(events.PolicyAllowed, at, digest="false", **named)
@@ -207,6 +208,13 @@ def _pointed(state: State) -> Iterator[Event]:
         late, number = max(at, state.turn.due_at), state.turn.number
         yield events.SteeringQueued(at=late, message_id="late", parts=(TextPart("Still there?"),))
         yield events.AbortRequested(at=late, act_id="late", scope=events.AbortScope.AFTER_STEP, turn=number)
+
+
+def _unasked(state: State, call: Call) -> Iterator[Event]:
+    """Yield decisions about a call under numbers that nobody asked under."""
+    tries, named = call.tries, {"call_id": call.call_id, "epoch": state.epoch}
+    yield an_event(events.PolicyAllowed, state.at, attempt=tries.reviews + 1, **named)
+    yield an_event(events.ApprovalGranted, state.at, attempt=tries.questions + 1, **named)
 
 
 _OF_RUNS: tuple[type[Event], ...] = (

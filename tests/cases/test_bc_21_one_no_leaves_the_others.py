@@ -158,4 +158,4 @@ def test_an_answer_before_its_question_is_refused():
     case.ask()
     text = case.call(C3).arguments
     early = ApprovalGranted(at=case.now, call_id=C3, epoch=0, attempt=1, arguments=text, digest=digest(text))
-    assert case.quietly(early).rejection.code is RejectionCode.ALREADY_DECIDED
+    assert case.quietly(early).rejection.code is RejectionCode.FOREIGN_ATTEMPT

@@ -8,7 +8,7 @@ from attrs import evolve
 from agentcore import Effect, Limits, Reduction, outstanding, reduce
 from agentcore.codec import CODEC
 from agentcore.commands import CancelModel, CancelTool, RequestModel
-from agentcore.events import AbortScope, ModelFailure, SessionResumed, ToolSucceeded
+from agentcore.events import AbortScope, ModelFailure, SessionResumed, TimerFired, ToolSucceeded
 from agentcore.messages import (
     AssistantMessage,
     FinishReason,
@@ -118,9 +118,9 @@ class TestRecord:
         made = running()
         step = last(made)
         stray = ToolSucceeded(at=step.event.at, call_id="1.1.0", epoch=0, attempt=9, result="")
-        wrong("L13", evolve(step, event=stray).passage(), "it speaks of no attempt whose end is open")
+        wrong("L13", evolve(step, event=stray).passage(), "ToolSucceeded is accepted, and it is foreign-attempt")
         gone = ToolSucceeded(at=step.event.at, call_id="1.0.0", epoch=0, attempt=1, result="")
-        wrong("L13", evolve(step, event=gone).passage(), "though nobody waited for it")
+        wrong("L13", evolve(step, event=gone).passage(), "ToolSucceeded is accepted, and it is foreign-call")
 
     def test_an_earlier_attempt_starts_nothing(self):
         made = running(Effect.KEYED)
@@ -141,7 +141,7 @@ class TestRecord:
         fenced = evolve(call_in(step.before).contract, effect=Effect.FENCEABLE)
         earlier = ToolSucceeded(at=step.event.at, call_id="1.1.0", epoch=0, attempt=1, result="")
         passage = evolve(step, before=with_call(step.before, contract=fenced), event=earlier).passage()
-        wrong("L13", passage, "though a newer attempt has started")
+        wrong("L13", passage, "ToolSucceeded is accepted, and it is earlier-attempt-acted")
 
     def test_a_message_arrives_once_and_is_known(self):
         made = session()
@@ -336,7 +336,8 @@ class TestAnywhere:
     @pytest.mark.parametrize("law", [law for law in LAWS.values() if law.transition], ids=lambda law: law.name)
     def test_where_nothing_happened_nothing_is_broken(self, law):
         step = last(running())
-        assert law.transition(step.passage(step.before, commands=())) is None
+        stray = TimerFired(at=step.event.at, timer_id="deadline/9.9.9", epoch=0, attempt=1)
+        assert law.transition(evolve(step, event=stray).passage(step.before, commands=())) is None
 
     def test_the_ranking_falls_with_every_answer(self):
         made = session(limits=Limits(model_retries=2, turn_ms=10**9), prepares_steps=True, reviews_completion=True)

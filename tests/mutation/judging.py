@@ -1,4 +1,4 @@
-"""Who kills a mutant: a law at a passage that a walk went through, else a case or an example of the core's tests.
+"""Who kills a mutant: a law at a passage of a walk, of the matrix or of a probe, else a case or an example.
 
 Passages are collected once, with the rows that were taken in each; a mutant of a row is judged at passages through that
 row. For what laws let pass, the tests that took the row are run again with the mutant in the place of the tables.
@@ -7,39 +7,66 @@ row. For what laws let pass, the tests that took the row are run again with the 
 from __future__ import annotations
 
 import sys
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import product
 
-from attrs import evolve
-
-from agentcore.events import Event
+from agentcore.events import EVENTS, Event
 from agentcore.outstanding import outstanding
 from agentcore.reduce import Reducer, make_reduce, reduce
 from agentcore.states import State
 from agentcore.table import Row
 from agentcore.testing.core import Core
-from agentcore.testing.laws import LAWS, defect
-from agentcore.testing.passage import Passage
+from agentcore.testing.laws import LAWS
+from agentcore.testing.matrix import RELATIONS, related
+from agentcore.testing.passage import Passage, all_calls
+from agentcore.testing.probes import foreign_events, late_events, own_events
+from agentcore.testing.situations import call_states, phases
 from agentcore.testing.strategies import Walk, roll_config, seeded
 from agentcore.testing.watch import broken, unsound
-from tests.mutation.refusals import wrongly_refused
 from tests.mutation.rows import Mutant
 
-Met = tuple[State, Event, bool]
-"""An event with the state it met, and whether the very same was accepted before."""
+Met = tuple[State, Event]
+"""An event with the state it met."""
 
 REDUCING = sys.modules["agentcore.reduce"]
 """The module; the package has its function under the same name."""
-KEPT = 6
-"""Passages that are kept of each row, of events that are new and of events that are told again."""
+KEPT = 3
+"""Passages that are kept of each row and each thing that came of them."""
+PROBED = 25
+"""At every so many-th event of a walk it is tried what the explorer tries in each state."""
 STATE_LAWS = {name: LAWS[name] for name in ("L5", "L18", "L19", "L21")}
 
 
+class Through:
+    """Passages by the rows that were taken in them; of those with the same outcome only a few."""
+
+    def __init__(self) -> None:
+        self.of: dict[Row, list[Met]] = defaultdict(list)
+        self._count: Counter[tuple[Row, object]] = Counter()
+
+    def note(self, state: State, event: Event) -> None:
+        """Judge an event, and keep it for the rows that it took."""
+        judged = reduce.examine(state, event)
+        after = judged.reduction.state
+        calls = frozenset(type(call.state) for call in all_calls(after))
+        outcome = type(event), judged.reason, type(after.phase), calls if after is not state else None
+        for row in judged.rows:
+            self._count[row, outcome] += 1
+            if self._count[row, outcome] <= KEPT:
+                self.of[row].append((state, event))
+
+
 def collected(walks: int, steps: int) -> tuple[dict[Row, list[Met]], list[Met]]:
-    """Passages through each row, and some of everything, from walks of many seeds."""
-    through: dict[Row, list[Met]] = defaultdict(list)
+    """Passages through each row, and some of everything: of walks of many seeds, of the matrix, of the explorer."""
+    through = Through()
     some: list[Met] = []
+    for situation in (*phases(), *call_states()):
+        for kind, relation in product(EVENTS, RELATIONS):
+            event = related(situation, kind, relation)
+            if event is not None:
+                through.note(situation.state, event)
     for seed in range(walks):
         dice = seeded(seed)
         walk = Walk(roll_config(dice), dice)
@@ -49,21 +76,20 @@ def collected(walks: int, steps: int) -> tuple[dict[Row, list[Met]], list[Met]]:
             if happening.event is None:
                 continue
             before = walk.states[min(happening.keeps, len(walk.states) - 1)]
-            met = before, happening.event, is_repeated(happening.event, walk.journal[: happening.keeps])
-            for row in reduce.examine(before, happening.event).rows:
-                if sum(kept[2] is met[2] for kept in through[row]) < KEPT:
-                    through[row].append(met)
+            through.note(before, happening.event)
             if number % 40 == 7:
-                some.append(met)
+                some.append((before, happening.event))
+            if number % PROBED == seed % PROBED:
+                for event in (*probes(before), *walk.journal[: happening.keeps]):
+                    through.note(before, event)
             walk.take(happening, reduce)
-    some.extend(met for kept in through.values() for met in kept[::3])
-    return through, some
+    some.extend(met for kept in through.of.values() for met in kept[::3])
+    return through.of, some
 
 
-def is_repeated(event: Event, journal: list[Event]) -> bool:
-    """Say whether an event was accepted before, stamped then or now."""
-    stamped = evolve(event, at=0)
-    return any(type(told) is type(event) and evolve(told, at=0) == stamped for told in journal)
+def probes(state: State) -> tuple[Event, ...]:
+    """What the explorer tries in a state besides what was told before."""
+    return (*late_events(state, outstanding(state)), *foreign_events(state), *own_events(state))
 
 
 def core_of(mutant: Mutant) -> Core:
@@ -82,10 +108,10 @@ def core_of(mutant: Mutant) -> Core:
 def killed_by_law(mutant: Mutant, met: list[Met]) -> str:
     """The name of the first law that objects at one of the passages; empty if none does."""
     core = core_of(mutant)
-    for before, event, repeated in met:
+    for before, event in met:
         judgement = core.examine(before, event)
         passage = Passage(before, event, judgement.reduction, core)
-        problem = defect(passage) or broken(passage) or wrongly_refused(passage, repeated=repeated)
+        problem = broken(passage)
         if problem is None and passage.after is not before:
             problem = unsound(passage.after, STATE_LAWS, core)
         if problem:

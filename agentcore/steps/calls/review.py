@@ -28,6 +28,7 @@ from agentcore.states import (
     Proposed,
     Question,
     Ready,
+    Settled,
     State,
 )
 from agentcore.steps.base import why
@@ -187,8 +188,12 @@ def expire(state: State, call: Call, _event: TimerFired) -> Call:
     return _deny(state, call, outcome, Because.APPROVAL_EXPIRED, ("digest", call.digest))
 
 
-def decided_already(_state: State, call: Call, event: Decision | Answer) -> Ignored | Refused:
-    """Judge a decision about a call that is decided: the same one again is ignored, another one refused."""
+def decided_already(state: State, call: Call, event: Decision | Answer) -> Ignored | Refused:
+    """Judge a decision that nobody waits for: one told before is ignored, one never asked for or too late refused."""
     if _told(event) in call.heard:
         return Ignored("repeats-what-was-decided")
-    return stale(RejectionCode.ALREADY_DECIDED, f"{call.call_id}#{event.epoch}.{event.attempt}")
+    name = f"{call.call_id}#{event.epoch}.{event.attempt}"
+    asked = call.tries.reviews if isinstance(event, Decision) else call.tries.questions
+    if not isinstance(call.state, Settled) and (not asked or (event.epoch, event.attempt) > (state.epoch, asked)):
+        return Refused(RejectionCode.FOREIGN_ATTEMPT, Blame.WORLD, name)
+    return stale(RejectionCode.ALREADY_DECIDED, name)

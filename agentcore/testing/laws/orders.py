@@ -20,6 +20,7 @@ def commands_are_the_difference(passage: Passage) -> str | None:
 
     A key that left never returns, not even across a crash that lost events: every new key carries the epoch in force,
     epochs rise with each resume that anybody saw, and within an epoch a key is beyond all of its name and id that left.
+    Its number is one that was minted for it: no counter stands below it.
     """
     if passage.verdict != "accepted":
         return None
@@ -38,6 +39,8 @@ def commands_are_the_difference(passage: Passage) -> str | None:
                 return f"the command behind {shown(key)} was exchanged while it was outstanding"
         elif key.epoch != passage.after.epoch:
             return f"{shown(key)} was ordered in epoch {passage.after.epoch}"
+        elif (minted := last_minted(passage.after, key.name, key.id)) is None or key.attempt > minted:
+            return f"{shown(key)} was ordered, and {minted} was the last number minted for it"
     return None
 
 

@@ -4,7 +4,7 @@ L16).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from agentcore.commands import Key
 from agentcore.events import (
@@ -13,15 +13,10 @@ from agentcore.events import (
     HistoryImported,
     MessageWithdrawn,
     PromptSubmitted,
-    SessionResumed,
     SteeringQueued,
     TaskSettled,
-    TaskStarted,
     ToolCancelled,
     ToolFailed,
-    ToolLost,
-    ToolProgressed,
-    ToolStarted,
     ToolSucceeded,
 )
 from agentcore.messages import (
@@ -39,10 +34,10 @@ from agentcore.messages import (
     is_open,
     parse_arguments,
 )
-from agentcore.policy import Effect
-from agentcore.states import Call, CancellationRequested, EffectUnknown, Executing, Settled, State
+from agentcore.states import Call, EffectUnknown, Settled, State
 from agentcore.testing.answers import answered_key
 from agentcore.testing.laws.base import Law, Monitor, transition_law, words
+from agentcore.testing.laws.refusals import misheard
 from agentcore.testing.numbers import last_minted
 from agentcore.testing.passage import Passage, find_call
 
@@ -147,10 +142,6 @@ RESULTS: tuple[type[Event], ...] = (ToolSucceeded, ToolFailed, ToolCancelled, Ta
 """Events that prove how an attempt ended."""
 
 
-TOLD: tuple[type[Event], ...] = (*RESULTS, ToolStarted, ToolProgressed, ToolLost, TaskStarted)
-"""Everything a tool tells of an attempt."""
-
-
 @transition_law("L13", refusals=True)
 def late_results_start_nothing(passage: Passage) -> str | None:
     """A result for an unknown, foreign or stale id is rejected and recorded and starts nothing.
@@ -159,62 +150,33 @@ def late_results_start_nothing(passage: Passage) -> str | None:
     attempt started it settles the call, afterwards it is rejected as ``earlier-attempt-acted`` and shown. A keyed
     call is settled by the success of any attempt, and an unknown call keeps the proof for whoever inspects it. A
     success of an attempt that was declared absent counts as such a proof: it contradicts, and is never dropped. What
-    is told of the very attempt that is being found out is neither foreign nor stale. A late or repeated answer that
-    says the same as what is known may be ignored, unless its id was never minted.
+    is told of the very attempt that is being found out is neither foreign nor stale.
+
+    An answer is ignored only if it is known: it was told before, it says what is so already, or it proves nothing
+    (``KNOWN``); so what is awaited is heard. One of which a refusal would tell the truth (``CLAIMS``) is refused.
     """
-    verdict = passage.verdict
-    key = answered_key(passage.event) if verdict != "rejected" else None
-    if key is None or isinstance(passage.event, SessionResumed):
+    accepted = passage.after is not passage.before
+    key = answered_key(passage.event) if accepted or not passage.commands else None
+    if key is None:
         return None
-    if verdict != "accepted":
-        foreign = verdict == "ignored" and _is_foreign(passage.before, key)
-        return f"{key.id} was never minted, but it was not refused" if foreign else None
-    if key in passage.waited_for or _speaks_of_present(passage.before, key, passage.event):
-        return None
-    problem = _earlier(passage, key)
-    return (
-        f"{type(passage.event).__name__} for {key.id} (epoch {key.epoch}, attempt {key.attempt}) {problem}"
-        if problem
-        else None
-    )
-
-
-def _is_foreign(state: State, key: Key) -> bool:
-    turn = key.id.rpartition("/")[2].split(".")[0]
-    named = key.name not in ("persist-checkpoint", "start-timer") and find_call(state, key.id) is None
-    return named and (not turn.isdecimal() or int(turn) > state.turn.number)
-
-
-def _speaks_of_present(state: State, key: Key, event: Event) -> bool:
-    """Say whether a tool tells something of the very attempt whose end is being found out."""
-    call = find_call(state, key.id)
-    return isinstance(event, TOLD) and call is not None and _is_open(call) and _is_run(call, key)
-
-
-def _is_open(call: Call) -> bool:
-    return not isinstance(call.state, Settled) or (call.registered and is_open(call.state.outcome))
-
-
-def _is_run(call: Call, key: Key) -> bool:
-    return call.run is not None and call.run.id == (key.epoch, key.attempt)
+    problem = misheard(passage)
+    if problem is None and accepted and isinstance(passage.event, RESULTS):
+        problem = _earlier(passage, key)
+    return problem
 
 
 def _earlier(passage: Passage, key: Key) -> str | None:
-    """Judge an accepted answer that nothing was waiting for."""
+    """Say what is wrong with how the end of an earlier attempt was taken."""
     call = find_call(passage.before, key.id)
-    if not isinstance(passage.event, RESULTS) or call is None or not _is_open(call):
-        return "was accepted, though nobody waited for it"
-    if (key.epoch, key.attempt) not in {run.id for run in (*call.unproved, *call.voided)}:
-        return "was accepted, though it speaks of no attempt whose end is open"
-    newer = isinstance(call.state, Executing | CancellationRequested)
-    if newer and call.contract.effect is not Effect.KEYED:
-        return "was accepted, though a newer attempt has started"
+    if call is None or (call.run is not None and call.run.id == (key.epoch, key.attempt)):
+        return None
+    told = f"{type(passage.event).__name__} for {key.id} (epoch {key.epoch}, attempt {key.attempt})"
     if any(command.call_id == call.call_id for command in passage.executions):
-        return "started an execution of its own call"
+        return f"{told} started an execution of its own call"
     after = find_call(passage.after, key.id)
     kept = after is not None and isinstance(after.state, EffectUnknown) and isinstance(call.state, EffectUnknown)
     settled = after is None or isinstance(after.state, Settled)
-    return None if kept or settled else "was accepted and settled nothing"
+    return None if kept or settled else f"{told} was accepted and settled nothing"
 
 
 @transition_law("L14")
@@ -222,7 +184,8 @@ def every_message_is_somewhere(passage: Passage) -> str | None:
     """Every user message is delivered exactly once, withdrawn, or still queued.
 
     With each event, what was queued and what arrived is what is queued, went into history, or was withdrawn; and only a
-    message with an id that was not known before arrives. What is imported was said elsewhere, to somebody else.
+    message with an id that was not known before arrives. It keeps its kind: steering stays steering. What is imported
+    was said elsewhere, to somebody else.
     """
     before, after, event = passage.before, passage.after, passage.event
     still = before.queues is after.queues and before.history is after.history
@@ -233,6 +196,8 @@ def every_message_is_somewhere(passage: Passage) -> str | None:
         return f"{', '.join(arrived)} was known and arrived again"
     if any(message_id not in after.known for message_id in arrived):
         return f"{', '.join(arrived)} arrived and is not known"
+    if (misplaced := _misplaced(passage)) is not None:
+        return misplaced
     withdrawn = (event.message_id,) if isinstance(event, MessageWithdrawn) else ()
     delivered = () if isinstance(event, HistoryImported) else tuple(_delivered(passage.said, _OF_USERS))
     owed, found = sorted((*_queued(before), *arrived)), sorted((*_queued(after), *delivered, *withdrawn))
@@ -258,6 +223,27 @@ def _arriving(event: Event) -> tuple[str, ...]:
             return (event.message_id,) if parts else ()
         case _:
             return ()
+
+
+_KINDS: Mapping[type[Event], MessageSource] = {
+    PromptSubmitted: MessageSource.PROMPT,
+    SteeringQueued: MessageSource.STEERING,
+    FollowUpQueued: MessageSource.FOLLOW_UP,
+}
+
+
+def _misplaced(passage: Passage) -> str | None:
+    """Say that a message became one of another kind."""
+    event = passage.event
+    if not isinstance(event, PromptSubmitted | SteeringQueued | FollowUpQueued):
+        return None
+    wanted = _KINDS[type(event)]
+    queues = passage.after.queues
+    waiting = {queued.message_id: MessageSource.STEERING for queued in queues.steering}
+    waiting |= {queued.message_id: MessageSource.FOLLOW_UP for queued in queues.follow_ups}
+    waiting |= {said.message_id: said.source for said in passage.said if isinstance(said, UserMessage)}
+    found = waiting.get(event.message_id, wanted)
+    return None if found is wanted else f"{event.message_id} was said as {wanted.value} and became {found.value}"
 
 
 def _queued(state: State) -> tuple[str, ...]:

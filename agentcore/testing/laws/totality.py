@@ -17,9 +17,10 @@ from agentcore.events import (
 )
 from agentcore.rejections import RejectionCode
 from agentcore.states import State
-from agentcore.testing.answers import failing
+from agentcore.testing.answers import answered_key, failing
 from agentcore.testing.core import Core
 from agentcore.testing.laws.base import state_law, transition_law
+from agentcore.testing.laws.refusals import misheard, untruth
 from agentcore.testing.passage import Passage
 from agentcore.testing.probes import foreign_events
 
@@ -64,19 +65,38 @@ def what_is_refused_changes_nothing(passage: Passage) -> str | None:
     A rejection gives ``RecordRejection`` and nothing else, an ignored event nothing; an accepted one is one more seq.
     Acts of a host that carry no id and name nothing are done anew when they are said anew: a resume, an import, a
     clearing, a change of the configuration.
+
+    A rejection tells no untruth: what its code claims is so (``CLAIMS``), the id it names is the one that does not fit,
+    and who is blamed is at fault. What a host says is ignored only if it is known (``KNOWN``), and neither what is
+    known nor what has to be refused is accepted.
     """
     before, after, commands = passage.before, passage.after, passage.commands
-    recorded = [command for command in commands if isinstance(command, RecordRejection)]
     if after is before:
-        return None if len(commands) == len(recorded) <= 1 else f"the state stayed, but {len(commands)} commands came"
-    if recorded:
+        if not commands:
+            return _misheard(passage)
+        if len(commands) > 1 or not isinstance(commands[0], RecordRejection):
+            return f"the state stayed, but {len(commands)} commands came"
+        return untruth(passage)
+    if passage.rejection is not None:
         return "an event was refused and changed the state"
     if after.seq != before.seq + 1:
         return f"seq went from {before.seq} to {after.seq}"
-    if isinstance(passage.event, DONE_ANEW):
-        return None
-    again = passage.core.reduce(after, passage.event)
-    return None if again.state is after else f"{type(passage.event).__name__} changed the state again"
+    return _misheard(passage) or (None if isinstance(passage.event, DONE_ANEW) else _done_twice(passage))
+
+
+def _misheard(passage: Passage) -> str | None:
+    """Judge what a host says; answers are judged by L13."""
+    return misheard(passage) if answered_key(passage.event) is None else None
+
+
+def _done_twice(passage: Passage) -> str | None:
+    """Say what is wrong with how an accepted event is taken the second time."""
+    after, event = passage.after, passage.event
+    again = passage.core.reduce(after, event)
+    if again.state is not after:
+        return f"{type(event).__name__} changed the state again"
+    told = Passage(after, event, again, passage.core)
+    return untruth(told) if again.commands else misheard(told)
 
 
 def is_said_again(passage: Passage) -> str | None:

@@ -1,0 +1,82 @@
+"""What is owed to whoever is not heard: a refusal tells no untruth, and only what is known is ignored.
+
+Parts of two laws: L2 has what is said by a host and the words of every refusal, L13 the answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from agentcore.commands import RecordRejection
+from agentcore.events import AbortRequested, Event, SessionResumed, TimerFired
+from agentcore.rejections import Rejection
+from agentcore.states import WORKING, State
+from agentcore.testing.laws.case import Case
+from agentcore.testing.laws.claims import CLAIMS, KNOWN, Claim, blamed, claims_of
+from agentcore.testing.passage import Passage
+
+_BEFORE_TIME = (AbortRequested, SessionResumed)
+"""Events that do not look at the time first."""
+
+
+def untruth(passage: Passage) -> str | None:
+    """Say what is not true of the words by which an event was refused."""
+    (command,) = passage.commands
+    assert isinstance(command, RecordRejection)
+    rejection, event = command.rejection, passage.event
+    kind, code, claim = type(event), rejection.code.value, CLAIMS[rejection.code]
+    fact = claim.facts.get(kind)
+    if fact is None:
+        return f"{kind.__name__} may not be refused as {code}"
+    case = Case(passage.before, event)
+    if not fact(case) and not any(fact(later) for later in _later(passage)):
+        return f"{kind.__name__} is refused as {code}, and that is not so"
+    if KNOWN[kind](case):
+        return f"{kind.__name__} is refused as {code}, and it is known already"
+    if rejection.blame is not blamed(claim, kind):
+        return f"{rejection.blame.value} is blamed for {kind.__name__}: {code}"
+    if rejection.offending not in claim.named(case):
+        return f"{rejection.offending!r} does not fit, says {code} of {kind.__name__}"
+    if command.at != event.at:
+        return f"an event of {event.at} is recorded as one of {command.at}"
+    return _misplaced(case, rejection, claim)
+
+
+def _misplaced(case: Case, rejection: Rejection, claim: Claim) -> str | None:
+    """Say that a rejection names another place, or calls legal there what it refuses for the place alone."""
+    name, met = type(case.event).__name__, case.call.state if case.call is not None else case.state.phase
+    elsewhere = rejection.state != type(met).__name__ and not _time_is_up(case.state, case.event)
+    if rejection.event != name or elsewhere:
+        return f"{name} met {type(met).__name__}, not {rejection.event} {rejection.state}"
+    placed = claim.placed and (case.call is not None or not hasattr(case.event, "call_id"))
+    if placed and name in rejection.legal:
+        return f"{name} is refused in {rejection.state} and said to be legal there"
+    return None
+
+
+def misheard(passage: Passage) -> str | None:
+    """Say that news was ignored, or that was accepted what is known or has to be refused; of what was not refused."""
+    kind, known = type(passage.event), KNOWN[type(passage.event)]
+    cases = (Case(passage.before, passage.event), *_later(passage))
+    if passage.after is passage.before:
+        return None if any(map(known, cases)) else f"{kind.__name__} is ignored, and it is not known"
+    if all(map(known, cases)):
+        return f"{kind.__name__} is accepted, and it was known already"
+    refused = next((code for code, fact in claims_of(kind) if all(map(fact, cases))), None)
+    return f"{kind.__name__} is accepted, and it is {refused.value}" if refused is not None else None
+
+
+def _later(passage: Passage) -> Iterator[Case]:
+    """Yield the event beside the state that it meets, where the turn's time is up when it comes."""
+    before, event = passage.before, passage.event
+    if _time_is_up(before, event):
+        turn = before.turn
+        timer = TimerFired(at=event.at, timer_id=f"turn/{turn.number}", epoch=before.epoch, attempt=turn.clocks)
+        yield Case(passage.core.reduce(before, timer).state, event)
+
+
+def _time_is_up(state: State, event: Event) -> bool:
+    due_at = state.turn.due_at
+    if due_at is None or event.at < due_at or isinstance(event, _BEFORE_TIME):
+        return False
+    return isinstance(state.phase, WORKING) and not (isinstance(event, TimerFired) and event.timer_id[:5] == "turn/")
