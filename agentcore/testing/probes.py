@@ -18,6 +18,7 @@ from agentcore.commands import TAGS, Command, ExecuteTool, InspectEffect, Reques
 from agentcore.events import EVENTS, Event
 from agentcore.evolve import evolve
 from agentcore.messages import EffectSeen, TextPart, ToolMessage
+from agentcore.outstanding import outstanding
 from agentcore.states import Call, Proposed, State
 from agentcore.testing.answers import ANSWERED, failing, names
 from agentcore.testing.numbers import last_minted
@@ -208,6 +209,10 @@ def _pointed(state: State) -> Iterator[Event]:
         late, number = max(at, state.turn.due_at), state.turn.number
         yield events.SteeringQueued(at=late, message_id="late", parts=(TextPart("Still there?"),))
         yield events.AbortRequested(at=late, act_id="late", scope=events.AbortScope.AFTER_STEP, turn=number)
+        for command in outstanding(state):
+            answer = failing(command, late)
+            if answer is not None:
+                yield answer
 
 
 def _unasked(state: State, call: Call) -> Iterator[Event]:

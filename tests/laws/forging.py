@@ -7,7 +7,7 @@ from typing import Any
 import attrs
 from attrs import evolve
 
-from agentcore import Effect, Limits, Reduction, outstanding
+from agentcore import Effect, Limits, Reduction, outstanding, start
 from agentcore.commands import RecordRejection, key_of
 from agentcore.events import ToolSucceeded
 from agentcore.states import Call, State
@@ -65,7 +65,7 @@ class Step:
 def last(made: Session) -> Step:
     """The last event of a session."""
     line = made.trace[-1]
-    before = made.trace[-2].state if len(made.trace) > 1 else made.state
+    before = made.trace[-2].state if len(made.trace) > 1 else start("s", line.state.config, 0).state
     return Step(before, line.event, line.judged.reduction)
 
 

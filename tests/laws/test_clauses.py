@@ -225,7 +225,8 @@ class TestEffects:
 
     def test_nothing_runs_before_its_release_is_durable(self):
         step = last(running())
-        behind = evolve(step.after, storage=step.before.storage)
+        ahead = evolve(call_in(step.after).run, seq=step.after.storage.durable + 1)
+        behind = with_call(step.after, state=evolve(call_in(step.after).state, run=ahead))
         wrong("L6", step.passage(behind, commands=step.reduction.commands), "is not durable")
 
     def test_a_call_becomes_ready_by_a_permission(self):

@@ -8,7 +8,7 @@ from agentcore.testing.explorations import shipped
 from agentcore.testing.explore import explore
 from agentcore.testing.laws import LAWS
 from agentcore.testing.scenario import parse, render, scenario_of
-from tests.laws.twins import MORE, TWINS
+from tests.laws.twins import ALONE, MORE, TWINS
 
 SHIPPED = {exploration.name: exploration for exploration in shipped()}
 
@@ -28,6 +28,14 @@ def test_a_broken_twin_is_caught_with_only_that_law_and_the_true_core_passes(nam
     report = explore(SHIPPED[exploration], laws=laws)
     assert report.broken == ()
     assert not report.capped
+
+
+@pytest.mark.parametrize("how", ALONE)
+def test_only_one_law_notices_a_twin(how):
+    name, core, exploration = ALONE[how]
+    others = {other: law for other, law in LAWS.items() if other != name}
+    assert [each.law for each in explore(SHIPPED[exploration], core=core).broken] == [name]
+    assert explore(SHIPPED[exploration], core=core, laws=others).broken == ()
 
 
 @pytest.mark.parametrize("how", MORE)

@@ -20,16 +20,19 @@ from agentcore.outstanding import outstanding
 from agentcore.policy import Effect
 from agentcore.projections import UiStatus, ui_status
 from agentcore.reduce import Reduction, make_reduce, reduce
+from agentcore.rejections import RejectionCode
 from agentcore.states import (
     CALL_STATES,
     ENDS,
     PHASES,
+    AwaitingApproval,
     AwaitingModel,
     AwaitingRetry,
     Because,
     Completed,
     EffectUnknown,
     Executing,
+    Idle,
     Proposed,
     Ready,
     Released,
@@ -38,9 +41,9 @@ from agentcore.states import (
     State,
     Stopping,
 )
-from agentcore.steps import base, decide, ending, model, queues, reply, resume
+from agentcore.steps import base, batch, decide, ending, model, queues, reply, resume
 from agentcore.steps.calls import inquiry, moves, runs, stops
-from agentcore.steps.verdicts import Advance, Ignored, StopEntered
+from agentcore.steps.verdicts import Advance, Ignored, StopEntered, TimePassed, stale
 from agentcore.table import TABLES, Kind, Row, Tables
 from agentcore.testing.core import Core
 
@@ -198,6 +201,14 @@ def _drops_the_request(state):
     return ending.save_end(ending.write_results(state), phase.ending)
 
 
+def _says_stale(state, call, event):
+    return stale(RejectionCode.STALE_ATTEMPT, f"{call.call_id}#{event.epoch}.{event.attempt}")
+
+
+def _says_nothing(*_):
+    return Ignored("not-now")
+
+
 TWINS: dict[str, tuple[Core, str]] = {
     "L1": (_never_the_same(), f"{FENCEABLE}+crash"),
     "L2": (twin(_starts_again, (Executing, events.ToolStarted)), f"{FENCEABLE}+start+progress"),
@@ -239,5 +250,49 @@ MORE: dict[str, tuple[str, Core, str]] = {
     ),
 }
 """More ways to break a law: what each twin does, the law, the core, and the exploration."""
+
+ALONE: dict[str, tuple[str, Core, str]] = {
+    "a decision is refused as stale that was taken": (
+        "L2",
+        twin(_says_stale, (Executing, events.PolicyAllowed)),
+        f"{FENCEABLE}+crash",
+    ),
+    "a prompt in the wrong place is ignored": (
+        "L2",
+        twin(_says_nothing, *((phase, events.PromptSubmitted) for phase in PHASES if phase is not Idle)),
+        f"{FENCEABLE}+crash",
+    ),
+    "a loss that contradicts an answer is ignored": (
+        "L13",
+        twin(_says_nothing, (Settled, events.ToolLost)),
+        f"{FENCEABLE}+crash",
+    ),
+    "steering waits with what follows": (
+        "L14",
+        twin(queues.queue_follow_up, *((phase, events.SteeringQueued) for phase in PHASES)),
+        f"{FENCEABLE}+writes+steering+abort",
+    ),
+    "a question outlives a resume": (
+        "L10",
+        twin(None, (AwaitingApproval, events.SessionResumed)),
+        f"{FENCEABLE}+writes+crash+approval",
+    ),
+    "time is looked at behind an event only": (
+        "L15",
+        twin(None, *((phase, TimePassed) for phase in PHASES)),
+        "retry-timed",
+    ),
+    "a ready call is never released": (
+        "L17",
+        twin(None, (RunningTools, Advance), instead_of=batch.release_next),
+        f"{FENCEABLE}+crash",
+    ),
+    "an unknown effect is settled as one that never began": (
+        "L22",
+        twin(stops.stop_unstarted, (EffectUnknown, events.AbortRequested), (EffectUnknown, StopEntered)),
+        f"{FENCEABLE}+abort+inquiry",
+    ),
+}
+"""Twins that one law notices and no other: what each does, the law, the core, and the exploration."""
 
 assert attrs.has(Row)

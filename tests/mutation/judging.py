@@ -26,6 +26,7 @@ from agentcore.testing.situations import call_states, phases
 from agentcore.testing.strategies import Walk, roll_config, seeded
 from agentcore.testing.watch import broken, unsound
 from tests.mutation.rows import Mutant
+from tests.mutation.straining import strained
 
 Met = tuple[State, Event]
 """An event with the state it met."""
@@ -36,7 +37,9 @@ KEPT = 3
 """Passages that are kept of each row and each thing that came of them."""
 PROBED = 25
 """At every so many-th event of a walk it is tried what the explorer tries in each state."""
-STATE_LAWS = {name: LAWS[name] for name in ("L5", "L18", "L19", "L21")}
+STRAINED = 50
+"""At every so many-th it is tried what walks seldom reach."""
+STATE_LAWS = {name: LAWS[name] for name in ("L5", "L17", "L18", "L19", "L21")}
 
 
 class Through:
@@ -47,14 +50,15 @@ class Through:
         self._count: Counter[tuple[Row, object]] = Counter()
 
     def note(self, state: State, event: Event) -> None:
-        """Judge an event, and keep it for the rows that it took."""
+        """Judge an event, and keep it for the rows that it took; what a law objects to anyway tells nothing."""
         judged = reduce.examine(state, event)
         after = judged.reduction.state
         calls = frozenset(type(call.state) for call in all_calls(after))
         outcome = type(event), judged.reason, type(after.phase), calls if after is not state else None
-        for row in judged.rows:
-            self._count[row, outcome] += 1
-            if self._count[row, outcome] <= KEPT:
+        rows = [row for row in judged.rows if self._count[row, outcome] < KEPT]
+        if rows and broken(Passage(state, event, judged.reduction)) is None:
+            for row in rows:
+                self._count[row, outcome] += 1
                 self.of[row].append((state, event))
 
 
@@ -82,6 +86,9 @@ def collected(walks: int, steps: int) -> tuple[dict[Row, list[Met]], list[Met]]:
             if number % PROBED == seed % PROBED:
                 for event in (*probes(before), *walk.journal[: happening.keeps]):
                     through.note(before, event)
+            if number % STRAINED == seed % STRAINED:
+                for state, event in strained(before):
+                    through.note(state, event)
             walk.take(happening, reduce)
     some.extend(met for kept in through.of.values() for met in kept[::3])
     return through.of, some

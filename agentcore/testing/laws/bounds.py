@@ -8,8 +8,9 @@ import attrs
 
 from agentcore.events import HOST_EVENTS, TimerFired
 from agentcore.limits import Count, Limits, allows
-from agentcore.states import WORKING, Call, Counters, State
+from agentcore.states import WORKING, Call, Counters, Ending, State, StopReason
 from agentcore.testing.laws.base import transition_law
+from agentcore.testing.laws.case import is_overdue
 from agentcore.testing.laws.ranking import ranking
 from agentcore.testing.passage import Passage, find_call
 
@@ -29,12 +30,15 @@ def limits_hold(passage: Passage) -> str | None:
 
     A count may pass its bound by the one that ends the turn, so counts are compared while the turn works. The ranking
     falls, compared from left to right, with every accepted event that is neither the host's nor a timer's, wherever
-    every loop has a bound.
+    every loop has a bound. A turn whose time is up works no more, whatever comes: it ends for that reason. A step asks
+    nothing with a context that has reached the threshold and was not made smaller.
     """
     before, after = passage.before, passage.after
     if before is after:
         return None
     limits = after.config.limits
+    if problem := _overdue(passage):
+        return problem
     if passage.requests and (problem := _requested(before, after, limits)):
         return problem
     for command in passage.executions:
@@ -48,6 +52,18 @@ def limits_hold(passage: Passage) -> str | None:
     return _exceeded(before, after, limits) or _not_fallen(passage)
 
 
+def _overdue(passage: Passage) -> str | None:
+    """Say that a turn goes on, or ends for another reason, although its time is up."""
+    before, after = passage.before, passage.after
+    if isinstance(after.phase, WORKING) and after.turn.due_at is not None and after.at >= after.turn.due_at:
+        return f"turn {after.turn.number} works on after its time"
+    if not is_overdue(before, passage.event) or after.turn.number != before.turn.number:
+        return None
+    ending: Ending | None = getattr(after.phase, "ending", None)
+    timely = ending is not None and ending.reason is StopReason.TIMEOUT
+    return None if timely else f"the time was up, and turn {after.turn.number} does not end for that"
+
+
 def _fits(limit: Count, used: int) -> bool:
     """Say whether what is used up, the last one included, is within a limit."""
     return limit is None or used <= limit
@@ -59,6 +75,9 @@ def _requested(before: State, after: State, limits: Limits) -> str | None:
     begun = (turn.number, turn.steps) != (before.turn.number, before.turn.steps)
     if begun and not _fits(limits.steps, turn.steps):
         return f"step {turn.steps} is requested, {limits.steps} are allowed"
+    large = limits.compact_at_tokens is not None and turn.context_tokens >= limits.compact_at_tokens
+    if large and (turn.requests, turn.compactions) == (1, 0):
+        return f"a request is ordered with {turn.context_tokens} tokens, the threshold is {limits.compact_at_tokens}"
     if not allows(limits.tokens, turn.usage.tokens):
         return f"a request is ordered after {turn.usage.tokens} of {limits.tokens} tokens"
     if not allows(limits.cost_micros, turn.usage.cost_micros or 0):

@@ -27,6 +27,7 @@ from agentcore.messages import (
 )
 from agentcore.outstanding import outstanding
 from agentcore.states import (
+    WORKING,
     AwaitingModel,
     Call,
     CancellationRequested,
@@ -252,3 +253,15 @@ _AWAITED: Mapping[type[Event], Callable[[Any], bool]] = {
     events.CompletionRefused: _reviews,
 }
 """Of each answer about a step the phases that wait for it."""
+
+
+_BEFORE_TIME = (events.AbortRequested, events.SessionResumed)
+"""Events that come before the time is looked at."""
+
+
+def is_overdue(state: State, event: Event) -> bool:
+    """Say whether the time of a working turn is up when an event comes that is told so first; its timer tells it."""
+    due_at = state.turn.due_at
+    if due_at is None or event.at < due_at or isinstance(event, _BEFORE_TIME) or not isinstance(state.phase, WORKING):
+        return False
+    return not (isinstance(event, events.TimerFired) and event.timer_id.startswith("turn/"))

@@ -20,7 +20,12 @@ from agentcore.events import (
 from agentcore.messages import (
     ArgumentsState,
     AssistantMessage,
+    DeniedCall,
     FinishReason,
+    InvalidCall,
+    NotExecuted,
+    NotExecutedReason,
+    Outcome,
     ToolMessage,
     digest,
     is_open,
@@ -121,15 +126,14 @@ def intent_is_durable_before_the_effect(passage: Passage) -> str | None:
     event that released that attempt.
 
     So the event of a release is the seq at which its attempt first appears, and what is held for durable rises only by
-    ``CheckpointWritten``, to what it says, or by a resume, which is synced before anything is done about it.
+    ``CheckpointWritten``, to what it says, or by a resume, which is synced before anything is done about it. What a
+    checkpoint says is durable then, and a release that it covers has started.
     """
     before, after, event = passage.before, passage.after, passage.event
     if before is after:
         return None
-    if after.storage.durable != before.storage.durable:
-        said = event.seq if isinstance(event, CheckpointWritten) else None
-        if after.storage.durable != said and not isinstance(event, SessionResumed):
-            return f"durable went from {before.storage.durable} to {after.storage.durable} by {type(event).__name__}"
+    if problem := _wrongly_durable(before, after, event):
+        return problem
     for old, new in passage.moved:
         if old is not None and new is not None and (problem := _misdated(old, new, after.seq)):
             return problem
@@ -139,6 +143,18 @@ def intent_is_durable_before_the_effect(passage: Passage) -> str | None:
             return f"an execution of {command.call_id} was ordered that no call of the state speaks of"
         if not call.contract.pure and after.storage.durable < call.run.seq:
             return f"{call.call_id} is executed, its release {call.run.seq} is not durable ({after.storage.durable})"
+    return None
+
+
+def _wrongly_durable(before: State, after: State, event: Event) -> str | None:
+    durable = after.storage.durable
+    said = event.seq if isinstance(event, CheckpointWritten) else before.storage.durable
+    if durable != said and not isinstance(event, SessionResumed):
+        return f"durable went from {before.storage.durable} to {durable} by {type(event).__name__}"
+    if isinstance(event, CheckpointWritten):
+        for call in all_calls(after):
+            if isinstance(call.state, Released) and call.state.run.seq <= durable:
+                return f"the release of {call.call_id} is durable, and it has not started"
     return None
 
 
@@ -157,10 +173,13 @@ def only_allowed_arguments_run(passage: Passage) -> str | None:
     that the configuration in force has.
 
     So a call becomes ready only by ``PolicyAllowed`` or ``ApprovalGranted`` for it, or by being asked about again under
-    the digest that a person has granted; from there on its arguments and their digest stay as they are.
+    the digest that a person has granted; from there on its arguments and their digest stay as they are. A resume brings
+    another configuration: no permission, no question and no review outlives it, what may run is reviewed again.
     """
     if passage.before is passage.after:
         return None
+    if isinstance(passage.event, SessionResumed) and (problem := _unreviewed(passage)):
+        return problem
     for old, new in passage.moved:
         if new is None or not isinstance(new.state, Ready | Released | Executing | CancellationRequested):
             continue
@@ -176,6 +195,21 @@ def only_allowed_arguments_run(passage: Passage) -> str | None:
             return f"{command.call_id} runs arguments whose digest was not allowed"
         if passage.after.config.tool(call.name) is None:
             return f"{command.call_id} runs {call.name!r}, which the configuration in force does not have"
+    return None
+
+
+def _unreviewed(passage: Passage) -> str | None:
+    """Say which call may run after a resume by what was allowed or asked before it."""
+    reviews = {call.call_id: call.tries.reviews for call in all_calls(passage.before)}
+    for call in all_calls(passage.after):
+        if not isinstance(call.state, Proposed | EffectUnknown | Settled):
+            return f"{call.call_id} is {type(call.state).__name__} after a resume"
+        if not isinstance(call.state, Proposed):
+            continue
+        if call.tries.reviews <= reviews.get(call.call_id, 0):
+            return f"{call.call_id} is not reviewed anew after a resume"
+        if passage.after.config.tool(call.name) is None:
+            return f"{call.call_id} is reviewed after a resume, and there is no {call.name!r}"
     return None
 
 
@@ -227,16 +261,16 @@ def _spoiled(state: State) -> str | None:
 def a_started_effect_is_in_one_place(passage: Passage) -> str | None:
     """Every started effect is at any time in exactly one of running, cancellation requested, unknown, settled.
 
-    Its state is the one in the register, else the one in the batch, else its written result. A call that stands in both
+    Its state is the one in the register, else the one in the batch, else its written result; and that never says of an
+    effect which may have begun that it was not started or not allowed. A call that stands in both
     has its answer in the batch; one that leaves both has left its result in history; an attempt of which absence is
     proved may stand behind a call that is to run again, as one that is voided.
     """
     before, after = passage.before, passage.after
     if before is after or not passage.moved:
         return None
-    written = {
-        result.call_id for message in passage.said if isinstance(message, ToolMessage) for result in message.results
-    }
+    said = (message.results for message in passage.said if isinstance(message, ToolMessage))
+    written = {result.call_id: result.outcome for results in said for result in results}
     present = {(call.registered, call.call_id): call for call in all_calls(after)}
     if len(present) != sum(1 for _ in all_calls(after)):
         return "a call stands twice in one place"
@@ -247,10 +281,30 @@ def a_started_effect_is_in_one_place(passage: Passage) -> str | None:
         found = entry or own
         if found is None and call.call_id not in written and not call.registered:
             return f"{call.call_id} was started and is nowhere"
+        settled = found.state if found is not None else None
+        outcome = settled.outcome if isinstance(settled, Settled) else written.get(call.call_id)
+        if _is_denied(call, outcome):
+            return f"{call.call_id} may have acted, and is settled as if it had not been started"
         same = found is not None and (isinstance(found.state, Settled) or _run_id(found) == _run_id(call))
         if found is not None and not same and not _is_retried(call, found):
             return f"attempt {_run_id(call)} of {call.call_id} was started, and {type(found.state).__name__} forgets it"
     return None
+
+
+def _is_denied(old: Call, outcome: Outcome | None) -> bool:
+    """Say whether a call that was running or unknown has an outcome of calls that never ran; a read may have one."""
+    if old.contract.pure or not isinstance(old.state, Executing | CancellationRequested | EffectUnknown):
+        return False
+    unstarted = isinstance(outcome, NotExecuted) and outcome.reason in _UNSTARTED
+    return unstarted or isinstance(outcome, DeniedCall | InvalidCall)
+
+
+_UNSTARTED = (
+    NotExecutedReason.USER_ABORT,
+    NotExecutedReason.TURN_STOPPED,
+    NotExecutedReason.MAX_TOOL_CALLS,
+    NotExecutedReason.STORAGE,
+)
 
 
 def _started(state: State) -> Iterator[Call]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from agentcore.states import State
+from agentcore.testing.core import Core
 from agentcore.testing.graphs import first_circle, leading_to
 from agentcore.testing.laws.base import Graph, Law, words
 from agentcore.testing.moves import Source
@@ -14,9 +16,9 @@ def an_end_is_reachable(graph: Graph) -> tuple[int, str] | None:
     """From every state that waits for no person an end is reachable without a user's act; if every command is answered
     somehow and every question by giving up, every path reaches an end.
 
-    So what is left of the explored graph without users, persons and crashes has no circle outside of the ends, and no
-    place but an end where nothing can happen. Somebody who gives up on a question is no user: an engine does it where
-    nobody is there.
+    So an open turn always waits for something. And what is left of the explored graph without users, persons and
+    crashes has no circle outside of the ends, and no place but an end where nothing can happen. Somebody who gives up
+    on a question is no user: an engine does it where nobody is there.
     """
     alone = [[target for target, source in edges if source in _ALONE] for edges in graph.edges]
     stuck = next((place for place, targets in enumerate(alone) if not targets and not graph.ends[place]), None)
@@ -30,4 +32,10 @@ def an_end_is_reachable(graph: Graph) -> tuple[int, str] | None:
     return (around[0], "from here the turn can go round for ever, every command being answered") if around else None
 
 
-L17 = Law("L17", words(an_end_is_reachable), graph=an_end_is_reachable)
+def something_is_outstanding(state: State, core: Core) -> str | None:
+    """Say that an open turn waits for nothing: from there no event leads on but a user's."""
+    waits = not state.open or core.outstanding(state)
+    return None if waits else f"{type(state.phase).__name__} is open, and nothing is outstanding"
+
+
+L17 = Law("L17", words(an_end_is_reachable), state=something_is_outstanding, graph=an_end_is_reachable)

@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 import attrs
 
 from agentcore.commands import Command, ExecuteTool, Key, RecordRejection, RequestModel, key_of
 from agentcore.events import SessionResumed
-from agentcore.states import ENDS, State, Stopping
+from agentcore.states import (
+    ENDS,
+    AwaitingApproval,
+    AwaitingModel,
+    AwaitingRetry,
+    CancellationRequested,
+    Compacting,
+    Executing,
+    State,
+    Stopping,
+    Streaming,
+)
 from agentcore.testing.laws.base import Law, Monitor, transition_law, words
 from agentcore.testing.numbers import last_minted
-from agentcore.testing.passage import Passage
+from agentcore.testing.passage import Passage, all_calls
 
 
 def commands_are_the_difference(passage: Passage) -> str | None:
@@ -20,7 +32,8 @@ def commands_are_the_difference(passage: Passage) -> str | None:
 
     A key that left never returns, not even across a crash that lost events: every new key carries the epoch in force,
     epochs rise with each resume that anybody saw, and within an epoch a key is beyond all of its name and id that left.
-    Its number is one that was minted for it: no counter stands below it.
+    Its number is one that was minted for it: no counter stands below it. And nothing is waited for in silence: ``OWED``
+    has what each phase and each call state has outstanding.
     """
     if passage.verdict != "accepted":
         return None
@@ -41,6 +54,31 @@ def commands_are_the_difference(passage: Passage) -> str | None:
             return f"{shown(key)} was ordered in epoch {passage.after.epoch}"
         elif (minted := last_minted(passage.after, key.name, key.id)) is None or key.attempt > minted:
             return f"{shown(key)} was ordered, and {minted} was the last number minted for it"
+    return _silent(passage)
+
+
+OWED: Mapping[type[Any], tuple[str, ...]] = {
+    AwaitingModel: ("request-model",),
+    Streaming: ("request-model",),
+    AwaitingRetry: ("start-timer",),
+    Compacting: ("compact-context",),
+    AwaitingApproval: ("ask-approval",),
+    Executing: ("execute-tool",),
+    CancellationRequested: ("execute-tool", "cancel-tool"),
+}
+"""What is outstanding in each phase, and for each call in a state."""
+
+
+def _silent(passage: Passage) -> str | None:
+    """Say what is waited for, though nobody was told."""
+    phase, told = passage.after.phase, {(key.name, key.id.rpartition("/")[2]) for key in passage.waits_for}
+    for name in OWED.get(type(phase), ()):
+        if (name, passage.after.request_id) not in told:
+            return f"the turn is {type(phase).__name__}, and no {name} is outstanding"
+    for call in all_calls(passage.after):
+        for name in OWED.get(type(call.state), ()):
+            if (name, call.call_id) not in told:
+                return f"{call.call_id} is {type(call.state).__name__}, and no {name} is outstanding"
     return None
 
 

@@ -34,7 +34,7 @@ from agentcore.messages import (
     is_open,
     parse_arguments,
 )
-from agentcore.states import Call, EffectUnknown, Settled, State
+from agentcore.states import Because, Call, Completed, EffectUnknown, ReviewingCompletion, Settled, State, StopReason
 from agentcore.testing.answers import answered_key
 from agentcore.testing.laws.base import Law, Monitor, transition_law, words
 from agentcore.testing.laws.refusals import misheard
@@ -174,9 +174,14 @@ def _earlier(passage: Passage, key: Key) -> str | None:
     if any(command.call_id == call.call_id for command in passage.executions):
         return f"{told} started an execution of its own call"
     after = find_call(passage.after, key.id)
-    kept = after is not None and isinstance(after.state, EffectUnknown) and isinstance(call.state, EffectUnknown)
     settled = after is None or isinstance(after.state, Settled)
-    return None if kept or settled else f"{told} was accepted and settled nothing"
+    return None if settled or _is_kept(call, after) else f"{told} was accepted and settled nothing"
+
+
+def _is_kept(old: Call, new: Call | None) -> bool:
+    """Say whether what was told is kept: for whoever inspects, or by asking about another earlier attempt."""
+    asked = new is not None and isinstance(new.state, EffectUnknown)
+    return asked and (isinstance(old.state, EffectUnknown) or len(old.unproved) > 1)
 
 
 @transition_law("L14")
@@ -185,11 +190,17 @@ def every_message_is_somewhere(passage: Passage) -> str | None:
 
     With each event, what was queued and what arrived is what is queued, went into history, or was withdrawn; and only a
     message with an id that was not known before arrives. It keeps its kind: steering stays steering. What is imported
-    was said elsewhere, to somebody else.
+    was said elsewhere, to somebody else, and stands in history with the ids that were new.
+
+    Nothing waits where it could be heard: no steering and no notice while a completion is reviewed, nothing at all
+    behind an answer that is saved.
     """
     before, after, event = passage.before, passage.after, passage.event
-    still = before.queues is after.queues and before.history is after.history
-    if before is after or (still and not _arriving(event)):
+    if before is after:
+        return None
+    if problem := _unheard(after) or _lost_import(passage):
+        return problem
+    if before.queues is after.queues and before.history is after.history and not _arriving(event):
         return None
     arrived = _arriving(event)
     if any(message_id in before.known for message_id in arrived):
@@ -209,6 +220,37 @@ def every_message_is_somewhere(passage: Passage) -> str | None:
         message_id for message_id in dict.fromkeys(told) if told.count(message_id) > 1 or message_id in still_there
     ]
     return f"notices {sorted(lost)} are lost, {doubled} are told twice" if lost or doubled else None
+
+
+def _unheard(state: State) -> str | None:
+    """Say what waits although its place has come."""
+    queues, phase = state.queues, state.phase
+    if isinstance(phase, ReviewingCompletion):
+        waiting = (*queues.steering, *queues.notices)
+    elif isinstance(phase, Completed) and _goes_on(phase):
+        waiting = (*queues.steering, *queues.follow_ups)
+    else:
+        return None
+    return f"{waiting[0].message_id} waits in {type(phase).__name__}" if waiting else None
+
+
+def _goes_on(end: Completed) -> bool:
+    """Say whether a saved answer lets the next turn begin: nobody wanted it to stop there."""
+    given_up = end.transition.because is Because.WAITING_GIVEN_UP
+    return not end.unsaved and end.ending.reason is not StopReason.STOPPED_BY_HOST and not given_up
+
+
+def _lost_import(passage: Passage) -> str | None:
+    """Say which message of a user was imported and is not in history."""
+    if not isinstance(passage.event, HistoryImported):
+        return None
+    brought = {each.message_id for each in passage.event.messages if isinstance(each, UserMessage)}
+    lost = [each for each in sorted(brought) if each not in passage.before.known and each not in _ids(passage.said)]
+    return f"{lost[0]} was imported and is not in history" if lost else None
+
+
+def _ids(said: tuple[Message, ...]) -> set[str]:
+    return {message.message_id for message in said if isinstance(message, UserMessage)}
 
 
 _OF_USERS = (MessageSource.PROMPT, MessageSource.FOLLOW_UP, MessageSource.STEERING)

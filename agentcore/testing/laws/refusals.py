@@ -8,15 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from agentcore.commands import RecordRejection
-from agentcore.events import AbortRequested, Event, SessionResumed, TimerFired
+from agentcore.events import TimerFired
 from agentcore.rejections import Rejection
-from agentcore.states import WORKING, State
-from agentcore.testing.laws.case import Case
+from agentcore.testing.laws.case import Case, is_overdue
 from agentcore.testing.laws.claims import CLAIMS, KNOWN, Claim, blamed, claims_of
 from agentcore.testing.passage import Passage
-
-_BEFORE_TIME = (AbortRequested, SessionResumed)
-"""Events that do not look at the time first."""
 
 
 def untruth(passage: Passage) -> str | None:
@@ -45,7 +41,7 @@ def untruth(passage: Passage) -> str | None:
 def _misplaced(case: Case, rejection: Rejection, claim: Claim) -> str | None:
     """Say that a rejection names another place, or calls legal there what it refuses for the place alone."""
     name, met = type(case.event).__name__, case.call.state if case.call is not None else case.state.phase
-    elsewhere = rejection.state != type(met).__name__ and not _time_is_up(case.state, case.event)
+    elsewhere = rejection.state != type(met).__name__ and not is_overdue(case.state, case.event)
     if rejection.event != name or elsewhere:
         return f"{name} met {type(met).__name__}, not {rejection.event} {rejection.state}"
     placed = claim.placed and (case.call is not None or not hasattr(case.event, "call_id"))
@@ -69,14 +65,7 @@ def misheard(passage: Passage) -> str | None:
 def _later(passage: Passage) -> Iterator[Case]:
     """Yield the event beside the state that it meets, where the turn's time is up when it comes."""
     before, event = passage.before, passage.event
-    if _time_is_up(before, event):
+    if is_overdue(before, event):
         turn = before.turn
         timer = TimerFired(at=event.at, timer_id=f"turn/{turn.number}", epoch=before.epoch, attempt=turn.clocks)
         yield Case(passage.core.reduce(before, timer).state, event)
-
-
-def _time_is_up(state: State, event: Event) -> bool:
-    due_at = state.turn.due_at
-    if due_at is None or event.at < due_at or isinstance(event, _BEFORE_TIME):
-        return False
-    return isinstance(state.phase, WORKING) and not (isinstance(event, TimerFired) and event.timer_id[:5] == "turn/")
