@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from attrs import evolve
 
-from agentcore import Effect, Limits, outstanding
+from agentcore import Effect, Limits, Policy, outstanding
 from agentcore.commands import (
     AskApproval,
     CancelTool,
@@ -18,11 +18,13 @@ from agentcore.events import SteeringQueued, ToolFailed
 from agentcore.messages import (
     DenialCase,
     DeniedCall,
+    FailedCall,
     InvalidCall,
     InvalidReason,
     MessageSource,
     NotExecuted,
     NotExecutedReason,
+    Succeeded,
     TextPart,
     UserMessage,
 )
@@ -286,3 +288,60 @@ class TestStarted:
         assert LAWS["L13"].transition(step.passage()) is None
         one = with_call(step.before, unproved=call_in(step.before).unproved[:1])
         wrong("L13", evolve(step, before=one).passage(), "was accepted and settled nothing")
+
+
+class TestDemands:
+    """L8: a turn does not work on behind an outcome that ends it."""
+
+    def settled(self, outcome, policy=None, **contract):
+        """Two calls, of which the first has just been settled, and the turn works on."""
+        made = running(Effect.FENCEABLE, Effect.FENCEABLE, policy=policy or Policy())
+        made.succeed("1.1.0")
+        step = last(made)
+        bound = evolve(call_in(step.after).contract, **contract)
+        state = Settled(why(Because.TOOL_FAILED), outcome, call_in(step.before).run)
+        return step.passage(with_call(step.after, state=state, contract=bound))
+
+    @pytest.mark.parametrize(
+        ("outcome", "contract"),
+        [
+            (FailedCall("no", fatal=True), {}),
+            (DeniedCall(DenialCase.REFUSED), {}),
+            (DeniedCall(DenialCase.DANGEROUS), {}),
+            (FailedCall("no"), {"on_failure": "block"}),
+            (NotExecuted(NotExecutedReason.PROVED_ABSENT), {"on_failure": "block"}),
+        ],
+    )
+    def test_an_outcome_that_ends_the_turn_ends_it(self, outcome, contract):
+        wrong("L8", self.settled(outcome, **contract), "1.1.0 ends turn 1, and that is RunningTools")
+
+    @pytest.mark.parametrize(
+        ("outcome", "contract"),
+        [
+            (FailedCall("no"), {}),
+            (DeniedCall(DenialCase.FEEDBACK), {}),
+            (Succeeded("ok"), {"on_failure": "block"}),
+            (NotExecuted(NotExecutedReason.MAX_TOOL_CALLS), {"on_failure": "block"}),
+            (InvalidCall(InvalidReason.ARGUMENTS_REFUSED, "x"), {"on_failure": "block"}),
+        ],
+    )
+    def test_any_other_does_not(self, outcome, contract):
+        assert LAWS["L8"].transition(self.settled(outcome, **contract)) is None
+
+    def test_a_policy_may_say_otherwise(self):
+        forgiving = Policy(fatal_error="return_error", denied_refused="return_error", recoverable_error="stop_turn")
+        assert LAWS["L8"].transition(self.settled(FailedCall("no", fatal=True), forgiving)) is None
+        assert LAWS["L8"].transition(self.settled(DeniedCall(DenialCase.REFUSED), forgiving)) is None
+        wrong("L8", self.settled(FailedCall("no"), forgiving), "1.1.0 ends turn 1")
+
+    @pytest.mark.parametrize(("turn", "ends"), [("1", True), ("0", False)])
+    def test_a_task_blocks_its_own_turn(self, turn, ends):
+        made = Session(tool("task", Effect.OPAQUE, detached=True, on_failure="block"), tool("write"))
+        made.execute("task", "write")
+        made.detach("1.1.0")
+        made.progressed("half", "1.1.1")
+        step = last(made)
+        failed = Settled(why(Because.TASK_SETTLED), FailedCall("no"), step.after.register[0].run)
+        entry = evolve(step.after.register[0], call_id=f"{turn}.1.0", state=failed)
+        passage = step.passage(evolve(step.after, register=(entry,)))
+        assert (LAWS["L8"].transition(passage) is not None) is ends

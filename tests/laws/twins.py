@@ -277,6 +277,11 @@ ALONE: dict[str, tuple[str, Core, str]] = {
         twin(None, (AwaitingApproval, events.SessionResumed)),
         f"{FENCEABLE}+writes+crash+approval",
     ),
+    "a refused permission stops nothing": (
+        "L8",
+        twin(None, (RunningTools, Advance), instead_of=decide.stop_for_outcome),
+        "strict",
+    ),
     "time is looked at behind an event only": (
         "L15",
         twin(None, *((phase, TimePassed) for phase in PHASES)),

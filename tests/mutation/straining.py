@@ -14,7 +14,7 @@ from attrs import evolve
 from agentcore import events
 from agentcore.commands import ANSWERS, Command
 from agentcore.events import AbortScope, Event
-from agentcore.messages import EffectSeen
+from agentcore.messages import EffectSeen, TextPart
 from agentcore.outstanding import outstanding
 from agentcore.policy import Effect
 from agentcore.reduce import reduce
@@ -61,7 +61,8 @@ def _answers(command: Command, at: int) -> Iterator[Event]:
     for kind in ANSWERS[type(command)]:
         fields = {field.name for field in attrs.fields(kind)}
         if type(failure) is not kind and "epoch" in fields:
-            yield an_event(kind, at, **{name: getattr(command, name) for name in NAMES if name in fields})
+            said = {"parts": (TextPart("Done."),)} if kind is events.ModelReplied else {}
+            yield an_event(kind, at, **said, **{name: getattr(command, name) for name in NAMES if name in fields})
 
 
 NAMES = ("call_id", "request_id", "seq", "epoch", "attempt")

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 from agentcore.testing.laws.base import Graph, Law, Monitor
 from agentcore.testing.laws.bounds import limits_hold
+from agentcore.testing.laws.claims import CLAIMS, KNOWN, Claim
 from agentcore.testing.laws.deeds import L7
 from agentcore.testing.laws.effects import (
     L5,
@@ -30,6 +31,7 @@ from agentcore.testing.laws.record import (
     what_is_settled_stays,
 )
 from agentcore.testing.laws.recovery import a_crash_is_survived, an_abort_reaches_its_scope
+from agentcore.testing.laws.refusals import misheard, untruth
 from agentcore.testing.laws.shown import shown_is_true
 from agentcore.testing.laws.totality import (
     defect,
@@ -68,12 +70,15 @@ LAWS: Mapping[str, Law] = {
 """All laws, L1 to L22, by name and in order."""
 
 __all__ = [
+    "CLAIMS",
+    "KNOWN",
     "L3",
     "L5",
     "L7",
     "L16",
     "L17",
     "LAWS",
+    "Claim",
     "Graph",
     "Law",
     "Mapping",
@@ -89,12 +94,14 @@ __all__ = [
     "intent_is_durable_before_the_effect",
     "late_results_start_nothing",
     "limits_hold",
+    "misheard",
     "missing_inspection",
     "only_allowed_arguments_run",
     "ranking",
     "reduce_is_a_function",
     "shown_is_true",
     "stopping_starts_nothing",
+    "untruth",
     "what_is_refused_changes_nothing",
     "what_is_settled_stays",
     "what_is_written_can_be_read",

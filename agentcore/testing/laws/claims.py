@@ -37,14 +37,21 @@ def _nothing(_case: Case) -> tuple[str, ...]:
 
 
 def _subject(case: Case) -> tuple[str, ...]:
-    event = case.event
-    found = (getattr(event, name, "") for name in ("call_id", "request_id", "message_id"))
-    return (next((str(each) for each in found if each), ""),)
+    return (str(getattr(case.event, _SUBJECTS[type(case.event)])),)
+
+
+_SUBJECTS: Mapping[type[Event], str] = {
+    kind: field.name
+    for kind in EVENTS
+    for field in attrs.fields(kind)
+    if field.name in ("call_id", "request_id", "message_id", "seq")
+}
+"""Of each class of event the field that says what it is about."""
 
 
 def _number(case: Case) -> tuple[str, ...]:
-    subject = str(case.event.seq) if isinstance(case.event, CHECKPOINTS) else _subject(case)[0]
-    return (f"{subject}#{case.event.epoch}.{case.event.attempt}",)
+    event = case.event
+    return (f"{_subject(case)[0]}#{event.epoch}.{event.attempt}",)
 
 
 def _step_or_number(case: Case) -> tuple[str, ...]:
@@ -233,9 +240,14 @@ KNOWN: Mapping[type[Event], Fact] = {
 
 def blamed(claim: Claim, kind: type[Event]) -> Blame:
     """Say who is at fault by a claim."""
+    if claim.blame is not None and not claim.late:
+        return claim.blame
     if kind in claim.late:
         return Blame.STALE
-    return claim.blame or (Blame.HOST if kind in HOST_EVENTS else Blame.WORLD)
+    return claim.blame or (Blame.HOST if kind in _OF_HOSTS else Blame.WORLD)
+
+
+_OF_HOSTS = frozenset(HOST_EVENTS)
 
 
 def claims_of(kind: type[Event]) -> tuple[tuple[RejectionCode, Fact], ...]:

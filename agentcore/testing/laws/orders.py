@@ -9,14 +9,27 @@ import attrs
 
 from agentcore.commands import Command, ExecuteTool, Key, RecordRejection, RequestModel, key_of
 from agentcore.events import SessionResumed
+from agentcore.messages import (
+    DeniedCall,
+    FailedCall,
+    InvalidCall,
+    NotExecuted,
+    NotExecutedReason,
+    Outcome,
+    ToolMessage,
+    is_error,
+)
+from agentcore.policy import ToolContract
 from agentcore.states import (
     ENDS,
+    WORKING,
     AwaitingApproval,
     AwaitingModel,
     AwaitingRetry,
     CancellationRequested,
     Compacting,
     Executing,
+    Settled,
     State,
     Stopping,
     Streaming,
@@ -156,12 +169,55 @@ def an_ended_turn_is_over(passage: Passage) -> str | None:
 
 @transition_law("L8")
 def stopping_starts_nothing(passage: Passage) -> str | None:
-    """Once ``Stopping``, no ``ExecuteTool`` and no ``RequestModel`` of that turn is ordered."""
+    """Once ``Stopping``, no ``ExecuteTool`` and no ``RequestModel`` of that turn is ordered.
+
+    And a turn that has to stop is stopped: none works on behind an outcome that ends it by policy or contract, which is
+    a refused permission or an error that stops the turn, or a call or task that blocks it and did not succeed.
+    """
     before, after = passage.before, passage.after
+    if before is not after and isinstance(after.phase, WORKING) and (ends := _ends_turn(passage)) is not None:
+        return f"{ends} ends turn {after.turn.number}, and that is {type(after.phase).__name__}"
     same_turn = before.turn.number == after.turn.number
     if isinstance(after.phase, Stopping) or (isinstance(before.phase, Stopping) and same_turn):
         return _forbidden(passage, "the turn is stopping")
     return None
+
+
+def _ends_turn(passage: Passage) -> str | None:
+    """Return the call of the turn whose outcome does not let it go on: in the batch, just written, or a task."""
+    before, after = passage.before, passage.after
+    batch = after.batch.calls if after.batch is not None else ()
+    ends = [(call.call_id, call.state.outcome, call.contract) for call in batch if isinstance(call.state, Settled)]
+    if before.batch is not None and before.turn.number == after.turn.number:
+        contracts = {call.call_id: call.contract for call in before.batch.calls}
+        said = (result for each in passage.said if isinstance(each, ToolMessage) for result in each.results)
+        ends += [(each.call_id, each.outcome, contracts[each.call_id]) for each in said if each.call_id in contracts]
+    for call_id, outcome, contract in ends:
+        if _stops(after, outcome) or _blocks(contract, outcome):
+            return call_id
+    own = f"{after.turn.number}."
+    for call in after.register:
+        of_turn = call.contract.detached and call.call_id.startswith(own)
+        if of_turn and isinstance(call.state, Settled) and _blocks(call.contract, call.state.outcome):
+            return call.call_id
+    return None
+
+
+def _stops(state: State, outcome: Outcome) -> bool:
+    """Say whether the policy ends the turn for an outcome."""
+    policy = state.config.policy
+    if isinstance(outcome, FailedCall):
+        return (policy.fatal_error if outcome.fatal else policy.recoverable_error) == "stop_turn"
+    return isinstance(outcome, DeniedCall) and getattr(policy, f"denied_{outcome.case.value}") == "stop_turn"
+
+
+def _blocks(contract: ToolContract, outcome: Outcome) -> bool:
+    """Say whether a call that may not fail did not succeed; one that was unfit to run, or had no room, is none."""
+    if contract.on_failure != "block" or isinstance(outcome, InvalidCall):
+        return False
+    if isinstance(outcome, NotExecuted):
+        return outcome.reason is not NotExecutedReason.MAX_TOOL_CALLS
+    return is_error(outcome)
 
 
 def _forbidden(passage: Passage, why: str) -> str | None:

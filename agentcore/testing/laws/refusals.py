@@ -11,28 +11,29 @@ from agentcore.commands import RecordRejection
 from agentcore.events import TimerFired
 from agentcore.rejections import Rejection
 from agentcore.testing.laws.case import Case, is_overdue
-from agentcore.testing.laws.claims import CLAIMS, KNOWN, Claim, blamed, claims_of
+from agentcore.testing.laws.claims import CLAIMS, KNOWN, Claim, blamed, claims_of, never
 from agentcore.testing.passage import Passage
 
 
 def untruth(passage: Passage) -> str | None:
     """Say what is not true of the words by which an event was refused."""
-    (command,) = passage.commands
+    command, event = passage.commands[0], passage.event
     assert isinstance(command, RecordRejection)
-    rejection, event = command.rejection, passage.event
-    kind, code, claim = type(event), rejection.code.value, CLAIMS[rejection.code]
+    rejection, kind = command.rejection, type(event)
+    claim = CLAIMS[rejection.code]
     fact = claim.facts.get(kind)
     if fact is None:
-        return f"{kind.__name__} may not be refused as {code}"
+        return f"{kind.__name__} may not be refused as {rejection.code.value}"
     case = Case(passage.before, event)
-    if not fact(case) and not any(fact(later) for later in _later(passage)):
-        return f"{kind.__name__} is refused as {code}, and that is not so"
-    if KNOWN[kind](case):
-        return f"{kind.__name__} is refused as {code}, and it is known already"
+    if not fact(case) and not any(map(fact, _later(passage))):
+        return f"{kind.__name__} is refused as {rejection.code.value}, and that is not so"
+    known = KNOWN[kind]
+    if known is not never and known(case):
+        return f"{kind.__name__} is refused as {rejection.code.value}, and it is known already"
     if rejection.blame is not blamed(claim, kind):
-        return f"{rejection.blame.value} is blamed for {kind.__name__}: {code}"
+        return f"{rejection.blame.value} is blamed for {kind.__name__}: {rejection.code.value}"
     if rejection.offending not in claim.named(case):
-        return f"{rejection.offending!r} does not fit, says {code} of {kind.__name__}"
+        return f"{rejection.offending!r} does not fit, says {rejection.code.value} of {kind.__name__}"
     if command.at != event.at:
         return f"an event of {event.at} is recorded as one of {command.at}"
     return _misplaced(case, rejection, claim)
@@ -40,23 +41,23 @@ def untruth(passage: Passage) -> str | None:
 
 def _misplaced(case: Case, rejection: Rejection, claim: Claim) -> str | None:
     """Say that a rejection names another place, or calls legal there what it refuses for the place alone."""
-    name, met = type(case.event).__name__, case.call.state if case.call is not None else case.state.phase
-    elsewhere = rejection.state != type(met).__name__ and not is_overdue(case.state, case.event)
-    if rejection.event != name or elsewhere:
-        return f"{name} met {type(met).__name__}, not {rejection.event} {rejection.state}"
-    placed = claim.placed and (case.call is not None or not hasattr(case.event, "call_id"))
-    if placed and name in rejection.legal:
-        return f"{name} is refused in {rejection.state} and said to be legal there"
-    return None
+    name, met = type(case.event).__name__, type(case.call.state if case.call is not None else case.state.phase)
+    elsewhere = rejection.state != met.__name__ and not is_overdue(case.state, case.event)
+    if elsewhere or rejection.event != name:
+        return f"{name} met {met.__name__}, not {rejection.event} {rejection.state}"
+    if not claim.placed or name not in rejection.legal:
+        return None
+    written = case.call is None and hasattr(case.event, "call_id")
+    return None if written else f"{name} is refused in {rejection.state} and said to be legal there"
 
 
 def misheard(passage: Passage) -> str | None:
     """Say that news was ignored, or that was accepted what is known or has to be refused; of what was not refused."""
-    kind, known = type(passage.event), KNOWN[type(passage.event)]
-    cases = (Case(passage.before, passage.event), *_later(passage))
+    kind = type(passage.event)
+    known, cases = KNOWN[kind], (Case(passage.before, passage.event), *_later(passage))
     if passage.after is passage.before:
         return None if any(map(known, cases)) else f"{kind.__name__} is ignored, and it is not known"
-    if all(map(known, cases)):
+    if known is not never and all(map(known, cases)):
         return f"{kind.__name__} is accepted, and it was known already"
     refused = next((code for code, fact in claims_of(kind) if all(map(fact, cases))), None)
     return f"{kind.__name__} is accepted, and it is {refused.value}" if refused is not None else None
