@@ -22,7 +22,7 @@ ALL = list(mutants())
 
 @pytest.fixture(scope="module")
 def passages():
-    return collected(walks=60, steps=120)
+    return collected(walks=20, steps=100)
 
 
 def of(kind, source, event):
