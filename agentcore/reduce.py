@@ -25,7 +25,7 @@ from agentcore.outstanding import difference, outstanding
 from agentcore.policy import Config, ToolContract
 from agentcore.rejections import Blame, Rejection, RejectionCode
 from agentcore.states import Because, Call, Idle, Run, Settled, State, Stopping, Tries
-from agentcore.steps.base import find_call, why
+from agentcore.steps.base import find_call, own_calls, why
 from agentcore.steps.batch import absorb
 from agentcore.steps.storage import order_checkpoint
 from agentcore.steps.timers import keep_clock
@@ -166,11 +166,9 @@ class _Pass:
 
     def _stopped(self, before: State, after: State) -> State:
         """Tell the calls of a turn that has just entered ``Stopping``."""
-        if not isinstance(after.phase, Stopping) or isinstance(before.phase, Stopping) or after.batch is None:
+        if not isinstance(after.phase, Stopping) or isinstance(before.phase, Stopping):
             return after
-        registered = {call.call_id for call in after.register}
-        calls = tuple(call.call_id for call in after.batch.calls if call.call_id not in registered)
-        return self._offer(after, StopEntered(), calls)
+        return self._offer(after, StopEntered(), own_calls(after))
 
     def look_at_time(self, state: State, event: Event) -> State:
         """End a turn whose time is up before the event is looked at: an abort comes first, then time, then the rest."""

@@ -7,12 +7,12 @@ once, its outcome kept and said to be unsaved.
 
 from __future__ import annotations
 
-from agentcore.events import AbortRequested, AbortScope
+from agentcore.events import AbortRequested, AbortScope, CheckpointWritten, SessionResumed
 from agentcore.evolve import evolve
 from agentcore.messages import find_result
 from agentcore.rejections import Blame, RejectionCode
 from agentcore.states import WORKING, Because, Ending, Saving, State, Stopping, StopReason
-from agentcore.steps.base import find_call, in_phase, in_turn, why
+from agentcore.steps.base import find_call, in_phase, in_turn, own_calls, why
 from agentcore.steps.ending import add_evidence, enter_end, stop_turn
 from agentcore.steps.verdicts import Ignored, Refused
 
@@ -31,21 +31,19 @@ def reached(state: State, event: AbortRequested) -> tuple[str, ...]:
         case AbortScope.ALL:
             return tuple(call.call_id for call in state.register) if working else everywhere(state, event)
         case AbortScope.TURN:
-            return () if working else in_batch(state, event)
+            return () if working else own_calls(state)
         case _:
             return ()
 
 
-def in_batch(state: State, _event: object) -> tuple[str, ...]:
+def in_batch(state: State, _event: CheckpointWritten) -> tuple[str, ...]:
     """Return the calls of the batch, register entries excepted."""
-    registered = {call.call_id for call in state.register}
-    calls = state.batch.calls if state.batch is not None else ()
-    return tuple(call.call_id for call in calls if call.call_id not in registered)
+    return own_calls(state)
 
 
-def everywhere(state: State, event: object) -> tuple[str, ...]:
+def everywhere(state: State, _event: AbortRequested | SessionResumed) -> tuple[str, ...]:
     """Return every call: the batch's in source order, then the register's."""
-    return (*in_batch(state, event), *(call.call_id for call in state.register))
+    return (*own_calls(state), *(call.call_id for call in state.register))
 
 
 def abort(state: State, event: AbortRequested) -> State | Ignored | Refused:

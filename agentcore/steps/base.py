@@ -110,6 +110,13 @@ def register_call(state: State, call: Call) -> State:
     return evolve(state, register=(*state.register, evolve(call, registered=True)))
 
 
+def own_calls(state: State) -> tuple[str, ...]:
+    """Return the calls of the batch, register entries excepted."""
+    registered = {call.call_id for call in state.register}
+    calls = state.batch.calls if state.batch is not None else ()
+    return tuple(call.call_id for call in calls if call.call_id not in registered)
+
+
 def all_settled(state: State) -> bool:
     """Say whether every call of the batch has its answer; true without a batch."""
     batch = state.batch

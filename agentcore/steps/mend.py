@@ -115,6 +115,7 @@ def _pair(message: AssistantMessage, given: Mapping[str, ToolResult]) -> tuple[t
         found = given.get(part.provider_id)
         if found is None:
             missing.append(part.provider_id)
-            found = ToolResult(call_id, part.provider_id, part.name, INTERRUPTED, Abandoned("import"))
-        results.append(evolve(found, call_id=call_id, name=part.name))
+            results.append(ToolResult(call_id, part.provider_id, part.name, INTERRUPTED, Abandoned("import")))
+        else:
+            results.append(evolve(found, call_id=call_id, name=part.name))
     return tuple(results), tuple(missing)

@@ -104,7 +104,6 @@ def answer_late(state: State, event: Answer) -> Ignored | Refused:
 _COUNTERS: Mapping[type[Answer], str] = {
     StepPrepared: "preparations",
     PreparationFailed: "preparations",
-    ModelStreamOpened: "requests",
     ModelReplied: "requests",
     ModelFailed: "requests",
     ModelStopped: "requests",
@@ -145,21 +144,25 @@ def fail_preparation(state: State, event: PreparationFailed) -> State | Refused:
     return end_turn(state, ending)
 
 
-def open_stream(state: State, event: ModelStreamOpened) -> State | Ignored | Refused:
+def open_stream(state: State, event: ModelStreamOpened) -> State | Refused:
     """Note the first byte (R-077)."""
     if refused := misdirected(state, event, state.turn.requests):
         return refused
-    if isinstance(state.phase, AwaitingModel):
-        return in_phase(state, Streaming(why(Because.STREAM_OPENED), state.phase.request))
-    return Ignored("stream-already-open")
+    assert isinstance(state.phase, AwaitingModel)
+    return in_phase(state, Streaming(why(Because.STREAM_OPENED), state.phase.request))
 
 
-def open_while_stopping(state: State, event: ModelStreamOpened) -> Ignored | Refused:
-    """Judge a first byte of a request that was told to end."""
-    phase = state.phase
-    if not isinstance(phase, Stopping) or phase.request is None:
-        return answer_late(state, event)
-    return misdirected(state, event, phase.request.attempt) or Ignored("the-turn-is-stopping")
+def open_late(state: State, event: ModelStreamOpened) -> Ignored | Refused:
+    """Judge a first byte that nobody waits for: of a request that is under way it is nothing new."""
+    if refused := misdirected(state, event, state.turn.requests):
+        return refused
+    match state.phase:
+        case Streaming():
+            return Ignored("stream-already-open")
+        case Stopping(request=Request()):
+            return Ignored("the-turn-is-stopping")
+        case _:
+            return stale(RejectionCode.ALREADY_ANSWERED, event.request_id)
 
 
 def fail_model(state: State, event: ModelFailed) -> State | Refused:
@@ -316,4 +319,4 @@ def _end_request(
     if message is not None:
         state = keep_interrupted(state, message)
     ending = add_evidence(phase.ending, ("discarded_calls", dropped or ""))
-    return in_phase(state, evolve(phase, transition=why(Because.STOP_CONTINUES), ending=ending, request=None))
+    return in_phase(state, evolve(phase, ending=ending, request=None))

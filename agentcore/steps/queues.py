@@ -22,9 +22,9 @@ from agentcore.steps.mend import mend
 from agentcore.steps.verdicts import Ignored, Refused, stale
 
 
-def _find(queues: Queues, message_id: str) -> QueuedMessage | None:
-    waiting = (*queues.steering, *queues.follow_ups)
-    return next((queued for queued in waiting if queued.message_id == message_id), None)
+def _waiting(queues: Queues) -> dict[str, QueuedMessage]:
+    """Return the user's messages that are queued, by id."""
+    return {queued.message_id: queued for queued in (*queues.steering, *queues.follow_ups)}
 
 
 def _without(queues: Queues, message_ids: tuple[str, ...]) -> Queues:
@@ -39,12 +39,11 @@ def submit_prompt(state: State, event: PromptSubmitted) -> State | Ignored | Ref
     """Begin a turn with what the user says, queued messages named in it first."""
     if event.message_id in state.known:
         return Ignored("message-known")
-    named = tuple(dict.fromkeys(event.queued))
-    found = tuple(_find(state.queues, message_id) for message_id in named)
-    for message_id, queued in zip(named, found, strict=True):
-        if queued is None:
+    named, waiting = tuple(dict.fromkeys(event.queued)), _waiting(state.queues)
+    for message_id in named:
+        if message_id not in waiting:
             return _not_queued(state, message_id)
-    messages = tuple(queued.message() for queued in found if queued is not None)
+    messages = tuple(waiting[message_id].message() for message_id in named)
     if event.parts:
         messages = (*messages, UserMessage(event.message_id, MessageSource.PROMPT, event.parts))
     if not messages:
@@ -84,7 +83,7 @@ def queue_follow_up(state: State, event: FollowUpQueued) -> State | Ignored:
 
 def withdraw_message(state: State, event: MessageWithdrawn) -> State | Refused:
     """Take a queued message back; one that is not queued any more cannot be."""
-    if _find(state.queues, event.message_id) is None:
+    if event.message_id not in _waiting(state.queues):
         return _not_queued(state, event.message_id)
     return evolve(state, queues=_without(state.queues, (event.message_id,)))
 

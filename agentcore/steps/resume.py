@@ -134,8 +134,6 @@ def _resume_phase(state: State, transition: Transition) -> State:
             return finish(state, phase.ending, Because.ANSWER_GIVEN)
         case ReviewingCompletion(awaits_tasks=False):
             state = in_turn(state, evolve(turn, reviews=turn.reviews + 1))
-        case _:
-            pass
     if isinstance(phase, Preparing | Compacting | AwaitingRetry | ReviewingCompletion):
         # Lost history may have used up the step's id: what is ordered anew is ordered under the present one.
         return in_phase(state, evolve(phase, transition=transition, request_id=state.request_id))

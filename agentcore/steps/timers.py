@@ -15,7 +15,7 @@ from agentcore.states import (
     Stopping,
     StopReason,
 )
-from agentcore.steps.base import in_phase, in_turn, why
+from agentcore.steps.base import in_phase, in_turn
 from agentcore.steps.begin import request_model
 from agentcore.steps.ending import stop_turn
 from agentcore.steps.model import retry_model
@@ -57,8 +57,7 @@ def fire_timer(state: State, event: TimerFired) -> State | Ignored:
     if isinstance(phase, AwaitingRetry) and kind == "retry":
         return request_model(state, Because.RETRY_DUE)
     if isinstance(phase, Stopping) and kind == "grace" and not timed_call(state, event):
-        transition = why(Because.GRACE_ENDED, ("request", state.request_id))
-        return in_phase(state, evolve(phase, transition=transition, request=None))
+        return in_phase(state, evolve(phase, request=None))
     return state
 
 

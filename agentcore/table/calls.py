@@ -38,7 +38,7 @@ from agentcore.states import (
 )
 from agentcore.steps.calls import inquiry, review, runs, stops
 from agentcore.steps.verdicts import Advance, StopEntered
-from agentcore.table.rows import from_each, guard_each, ignore, row, rows, table
+from agentcore.table.rows import from_each, guard_each, row, rows, table
 
 UNSTARTED = (Proposed, AwaitingApproval, Ready, Released)
 STARTED = (Executing, CancellationRequested, EffectUnknown)
@@ -98,11 +98,10 @@ CALL_TABLE = table(
     *(row(source, StopEntered, stops.stop_unstarted, to=_DENIED) for source in UNSTARTED),
     row(Executing, AbortRequested, stops.stop_running, to=(CancellationRequested,)),
     row(Executing, StopEntered, stops.stop_running, to=(CancellationRequested,)),
-    row(CancellationRequested, AbortRequested, stops.stop_cancelling, to=(Settled,)),
+    row(CancellationRequested, AbortRequested, stops.stop_cancelling, to=(CancellationRequested, Settled)),
     row(CancellationRequested, TimerFired, inquiry.end_grace, to=_DENIED),
     row(EffectUnknown, AbortRequested, stops.stop_unknown, to=_DENIED),
     row(EffectUnknown, StopEntered, stops.stop_unknown, to=_DENIED),
-    ignore(Settled, AbortRequested, because="already-settled"),
     # Finding out
     row(EffectUnknown, EffectInspected, inquiry.inspected, to=_AGAIN),
     guard_each((*UNSTARTED, Executing, CancellationRequested, Settled), EffectInspected, inquiry.inspected),

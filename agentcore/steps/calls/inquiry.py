@@ -46,12 +46,14 @@ from agentcore.steps.base import quiet, stopping, why
 from agentcore.steps.calls.moves import (
     Facts,
     ask,
+    bring_back,
     conclude_absent,
     inspector_for,
     may_run_again,
     order_cancel,
     run_again,
     settle,
+    settle_absent,
     settle_denying,
     suspect,
     suspect_running,
@@ -122,7 +124,7 @@ def _look_again(
     if event.finding is Finding.STILL_RUNNING and stopping(state, call) and cancel is None and not quiet(state):
         call, cancel = order_cancel(state, call)
     if not person and inspector_for(state, call) is Inspector.PERSON:
-        call, inquiry = ask(state, call, by=Inspector.PERSON)
+        call, inquiry = ask(state, call)
         transition = why(Because.PERSON_ASKED, ("inspections", call.tries.inspections_used), *facts)
     else:
         limits = state.config.limits
@@ -147,7 +149,8 @@ def unproved(call: Call) -> Call:
 def _settles_at(call: Call, unknown: EffectUnknown) -> int:
     """Return when an inspectable attempt can no longer act: looking sooner proves nothing."""
     within_ms, covered_at = call.contract.acts_within_ms, unknown.run.covered_at
-    return 0 if within_ms is None or covered_at is None else covered_at + within_ms
+    assert covered_at is not None
+    return covered_at if within_ms is None else covered_at + within_ms
 
 
 def request_inspection(state: State, call: Call, _event: InspectionRequested) -> Call | Ignored | Refused:
@@ -239,10 +242,10 @@ def resolve(state: State, call: Call, event: EffectResolved) -> Call | Ignored |
 
 def _resolve_absent(state: State, call: Call, event: EffectResolved, facts: Facts) -> Call:
     """Take the word that nothing happened: every attempt of the call is voided by it."""
-    runs = (*call.unproved, *((call.run,) if call.run is not None else ()))
-    voided = evolve(call, unproved=(), voided=(*call.voided, *runs))
+    assert call.run is not None
+    voided = evolve(call, unproved=(), voided=(*call.voided, *call.unproved, call.run))
     if event.retry and isinstance(call.state, EffectUnknown) and not call.registered and not stopping(state, call):
-        return run_again(state, voided, Because.EFFECT_RETRIED, *facts, count=False)
+        return bring_back(state, voided, Because.EFFECT_RETRIED, *facts)
     outcome = NotExecuted(NotExecutedReason.PERSON_SAYS, f"{event.by} says so")
     return settle(voided, outcome, Because.PERSON_RESOLVED, *facts)
 
@@ -251,10 +254,9 @@ def inquire(state: State, call: Call, event: TimerFired) -> Call:
     """Look again when the pause is over; stop waiting when the grace is; tell a task to stop at its deadline."""
     unknown = call.state
     assert isinstance(unknown, EffectUnknown)
-    kind = event.timer_id.partition("/")[0]
-    if kind == "deadline":
+    if event.timer_id.startswith("deadline/"):
         return suspect_running(state, call, unknown.run, Because.DEADLINE_PASSED, ("deadline", unknown.run.due_at))
-    if kind == "grace":
+    if event.timer_id.startswith("grace/"):
         transition = why(Because.GRACE_ENDED)
         return evolve(call, state=evolve(unknown, transition=transition, live=False, cancel=None))
     by = unknown.inquiry.by if unknown.inquiry.by is Inspector.PERSON else inspector_for(state, call)
@@ -274,6 +276,5 @@ def end_grace(state: State, call: Call, _event: TimerFired) -> Call:
 def report_absence(_state: State, call: Call, _event: Advance) -> Call:
     """Report a proved absence to the model when nothing else of the batch is waited for."""
     assert isinstance(call.state, EffectUnknown)
-    proof = call.state.proved_absent or ""
-    outcome = NotExecuted(NotExecutedReason.PROVED_ABSENT, proof)
-    return settle(call, outcome, Because.ABSENCE_REPORTED, ("evidence", proof))
+    assert call.state.proved_absent is not None
+    return settle_absent(call, call.state.proved_absent)

@@ -14,8 +14,6 @@ from agentcore.events import Inspector
 from agentcore.evolve import evolve
 from agentcore.limits import allows
 from agentcore.messages import (
-    CancelledCall,
-    EffectSeen,
     FailedCall,
     InvalidCall,
     InvalidReason,
@@ -58,9 +56,19 @@ def settle_denying(
     """Settle with an outcome that denies an effect, unless an earlier attempt may have had one: then ask a person."""
     if not call.unproved:
         return settle(call, outcome, because, *facts, run=run)
-    spoken = (*facts, ("attempt_said", type(outcome).__name__))
+    return _suspect_earlier(state, call, *facts, ("attempt_said", type(outcome).__name__))
+
+
+def _suspect_earlier(state: State, call: Call, *facts: tuple[str, object]) -> Call:
+    """Ask a person about the last of the earlier attempts that may have acted, now that the newer ones did not."""
     earlier, asked = call.unproved[-1], evolve(call, unproved=call.unproved[:-1])
-    return suspect(state, asked, earlier, Because.EARLIER_ATTEMPT_UNPROVED, *spoken, person=True)
+    return suspect(state, asked, earlier, Because.EARLIER_ATTEMPT_UNPROVED, *facts, person=True)
+
+
+def settle_absent(call: Call, proof: str) -> Call:
+    """Report to the model that the effect was proved not to have happened."""
+    outcome = NotExecuted(NotExecutedReason.PROVED_ABSENT, proof)
+    return settle(call, outcome, Because.ABSENCE_REPORTED, ("evidence", proof))
 
 
 def inspector_for(state: State, call: Call) -> Inspector:
@@ -136,10 +144,14 @@ def may_run_again(state: State, call: Call) -> bool:
     )
 
 
-def run_again(state: State, call: Call, because: Because, *facts: tuple[str, object], count: bool = True) -> Call:
+def run_again(state: State, call: Call, because: Because, *facts: tuple[str, object]) -> Call:
+    """Bring the call back for one more attempt, counted against its bound."""
+    tries = evolve(call.tries, retries_used=call.tries.retries_used + 1)
+    return bring_back(state, evolve(call, tries=tries), because, *facts)
+
+
+def bring_back(state: State, call: Call, because: Because, *facts: tuple[str, object]) -> Call:
     """Bring the call back to where its next attempt is released, by way of a review if the configuration is new."""
-    if count:
-        call = evolve(call, tries=evolve(call.tries, retries_used=call.tries.retries_used + 1))
     if call.reviewed_in == state.epoch:
         return evolve(call, state=Ready(why(because, *facts)))
     return review(state, call, because, *facts)
@@ -165,34 +177,36 @@ def permission_gone(state: State, call: Call, reason: NotExecutedReason, said: s
     return settle(call, InvalidCall(InvalidReason.TOOL_NOT_FOUND, problem), Because.TOOL_NOT_FOUND, *facts)
 
 
-def lose(state: State, call: Call, run: Run, because: Because, *facts: tuple[str, object]) -> Call:
-    """Deal with an attempt that is out of sight."""
-    effect = call.contract.effect
-    if effect is Effect.PURE:
-        if may_run_again(state, call):
-            return run_again(state, call, Because.EFFECT_RETRIED, *facts)
-        if stopping(state, call) or call.aborted:
-            return settle(call, CancelledCall(EffectSeen.NONE), because, *facts, run=run)
+def lose(state: State, call: Call, because: Because, *facts: tuple[str, object]) -> Call:
+    """Deal with the present attempt being out of sight."""
+    effect, run = call.contract.effect, call.run
+    assert run is not None
+    if effect is Effect.PURE and not may_run_again(state, call):
         cause = dict(facts).get("cause", because.value)
-        return settle(call, FailedCall(f"lost: {cause}", kind="lost"), because, *facts, run=run)
+        return settle(call, FailedCall(f"lost: {cause}", kind="lost"), because, *facts)
+    if effect is Effect.PURE:
+        return run_again(state, call, Because.EFFECT_RETRIED, *facts)
     if effect is Effect.KEYED and may_run_again(state, call):
-        return run_again(state, evolve(call, unproved=(*call.unproved, run)), Because.EFFECT_RETRIED, *facts)
+        return run_again_keyed(state, call, run, *facts)
     return suspect(state, call, run, because, *facts)
+
+
+def run_again_keyed(state: State, call: Call, run: Run, *facts: tuple[str, object]) -> Call:
+    """Run a keyed call again under the same key; the attempt that has ended without proof may have acted."""
+    return run_again(state, evolve(call, unproved=(*call.unproved, run)), Because.EFFECT_RETRIED, *facts)
 
 
 def conclude_absent(state: State, call: Call, unknown: EffectUnknown, evidence: str, *, retry_safe: bool) -> Call:
     """Take a conclusive proof that the attempt did not act: run again, or report (D-8)."""
     run = unknown.run
     if call.unproved:
-        asked = evolve(call, unproved=call.unproved[:-1], voided=(*call.voided, run))
-        earlier = call.unproved[-1]
-        return suspect(state, asked, earlier, Because.EARLIER_ATTEMPT_UNPROVED, ("evidence", evidence), person=True)
+        return _suspect_earlier(state, evolve(call, voided=(*call.voided, run)), ("evidence", evidence))
     if run.id not in (other.id for other in call.voided):
         call = evolve(call, voided=(*call.voided, run))
-    outcome = NotExecuted(NotExecutedReason.PROVED_ABSENT, evidence, retryable=True)
+    outcome = NotExecuted(NotExecutedReason.PROVED_ABSENT, evidence)
     facts = (("evidence", evidence), ("retry_safe", "yes" if retry_safe else ""))
     if stopping(state, call) or call.registered:
-        return settle(call, outcome, Because.INSPECTED_ABSENT, *facts, run=run)
+        return settle(call, outcome, Because.INSPECTED_ABSENT, *facts)
     contract = call.contract
     mode = contract.absent_after_resume if run.resumed else contract.absent_otherwise
     if mode == "retry" and may_run_again(state, call):

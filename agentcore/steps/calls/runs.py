@@ -55,6 +55,7 @@ from agentcore.steps.calls.moves import (
     Facts,
     lose,
     may_run_again,
+    run_again_keyed,
     settle,
     settle_denying,
     suspect,
@@ -237,7 +238,10 @@ def cancelled(state: State, call: Call, event: ToolCancelled) -> Call | Ignored 
         return settle(call, CancelledCall(EffectSeen.NONE), Because.TOOL_CANCELLED)
     if call.contract.effect is Effect.OPAQUE and stopping(state, call) and not call.unproved:
         return settle(call, CancelledCall(EffectSeen.UNPROVED), Because.CANCEL_UNPROVED)
-    return _attempt_ended(state, call, run, Because.CANCEL_UNPROVED, (("effect", event.effect.value),))
+    facts = (("effect", event.effect.value),)
+    if isinstance(call.state, EffectUnknown):
+        return _attempt_ended(state, call, call.state, Because.CANCEL_UNPROVED, facts)
+    return lose(state, evolve(call, aborted=True), Because.CANCEL_UNPROVED, *facts)
 
 
 def _ended(
@@ -282,24 +286,22 @@ def lost(state: State, call: Call, event: ToolLost) -> Call | Ignored | Refused:
     if isinstance(call.state, EffectUnknown):
         if not call.state.live:
             return Ignored("already-unknown")
-        return _attempt_ended(state, call, run, Because.TOOL_LOST, facts)
+        return _attempt_ended(state, call, evolve(call.state, run=run), Because.TOOL_LOST, facts)
+    assert isinstance(call.state, Executing | CancellationRequested)
     if isinstance(call.state, CancellationRequested) and call.contract.pure:
         return settle(call, CancelledCall(EffectSeen.NONE), Because.TOOL_LOST, *facts)
-    return lose(state, call, run, Because.TOOL_LOST, *facts)
+    return lose(state, evolve(call, state=evolve(call.state, run=run)), Because.TOOL_LOST, *facts)
 
 
-def _attempt_ended(state: State, call: Call, run: Run, because: Because, facts: Facts) -> Call | Ignored:
+def _attempt_ended(state: State, call: Call, unknown: EffectUnknown, because: Because, facts: Facts) -> Call | Ignored:
     """Withdraw the cancel of an attempt that ended without proof; a keyed one past its deadline may run again now."""
-    if not isinstance(call.state, EffectUnknown):
-        return lose(state, evolve(call, aborted=True), run, because, *facts)
     if call.contract.effect is Effect.KEYED and may_run_again(state, call):
-        return lose(state, call, run, because, *facts)
-    unknown = call.state
+        return run_again_keyed(state, call, unknown.run, *facts)
     if not unknown.live and unknown.cancel is None:
         return Ignored("already-ended")
     if unknown.inquiry.resume_at is None:
-        return evolve(call, state=evolve(unknown, run=run, transition=why(because, *facts), live=False, cancel=None))
-    return suspect(state, call, run, because, *facts)
+        return evolve(call, state=evolve(unknown, transition=why(because, *facts), live=False, cancel=None))
+    return suspect(state, call, unknown.run, because, *facts)
 
 
 def detach(state: State, call: Call, event: TaskStarted) -> Call | Ignored | Refused:
@@ -373,7 +375,7 @@ def _agrees(call: Call, settled: Settled, event: ToolSucceeded | ToolFailed | To
         told = _outcome(call, event, outcome.proved_by)
         late = outcome.timed_out
         return isinstance(told, Succeeded | FailedCall) and evolve(told, timed_out=late) == outcome
-    return _outcome(call, event, ProvedBy.ATTEMPT) == outcome
+    return isinstance(event, ToolCancelled) and CancelledCall(event.effect) == outcome
 
 
 def _settle_open(state: State, call: Call, event: Report, run: Run | None) -> Call | Ignored | Refused:

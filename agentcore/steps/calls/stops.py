@@ -30,6 +30,7 @@ from agentcore.steps.calls.moves import (
     order_cancel,
     review,
     settle,
+    settle_absent,
     settle_denying,
     suspect,
 )
@@ -47,7 +48,7 @@ def release(state: State, call: Call, _event: Advance) -> Call:
     limits, turn = state.config.limits, state.turn
     if not call.counted and not allows(limits.tool_calls, turn.counters.tool_calls):
         outcome = NotExecuted(NotExecutedReason.MAX_TOOL_CALLS)
-        return settle_denying(state, call, outcome, Because.TOOL_CALLS_USED_UP, ("tool_calls", limits.tool_calls))
+        return settle(call, outcome, Because.TOOL_CALLS_USED_UP, ("tool_calls", limits.tool_calls))
     tries = evolve(call.tries, executions=call.tries.executions + 1)
     run = Run(state.epoch, tries.executions, state.seq, state.at)
     call = evolve(call, tries=tries, counted=True)
@@ -86,24 +87,21 @@ def stop_running(state: State, call: Call, event: Stop) -> Call:
     return evolve(call, state=CancellationRequested(why(because), run, cancel))
 
 
-def stop_cancelling(state: State, call: Call, event: AbortRequested) -> Call | Ignored:
+def stop_cancelling(state: State, call: Call, _event: AbortRequested) -> Call:
     """Give up waiting for the confirmation if the turn is stopping already; else the first order stands."""
-    if not stopping(state, call):
-        return Ignored("already-cancelling")
-    return give_up(state, call, event)
+    return _give_up(call) if stopping(state, call) else call
 
 
-def stop_unknown(state: State, call: Call, event: Stop) -> Call | Ignored:
+def stop_unknown(state: State, call: Call, event: Stop) -> Call:
     """Tell an unknown attempt to stop, as it may still run; a second act gives up on it."""
     unknown = call.state
     assert isinstance(unknown, EffectUnknown)
     if isinstance(event, AbortRequested) and stopping(state, call):
-        return give_up(state, call, event)
+        return _give_up(call)
     if unknown.proved_absent is not None:
-        outcome = NotExecuted(NotExecutedReason.PROVED_ABSENT, unknown.proved_absent)
-        return settle(call, outcome, Because.ABSENCE_REPORTED, ("evidence", unknown.proved_absent))
-    if (call.aborted and unknown.cancel is not None) or quiet(state):
-        return Ignored("already-cancelling")
+        return settle_absent(call, unknown.proved_absent)
+    if quiet(state):
+        return call
     call = evolve(call, aborted=True)
     if unknown.cancel is not None:
         return call
@@ -112,7 +110,7 @@ def stop_unknown(state: State, call: Call, event: Stop) -> Call | Ignored:
     return evolve(call, state=evolve(unknown, transition=why(because), cancel=cancel))
 
 
-def give_up(_state: State, call: Call, _event: AbortRequested) -> Call:
+def _give_up(call: Call) -> Call:
     """Give up finding out: a read had no effect, anything else stays open in the register."""
     if call.contract.pure:
         return settle(call, CancelledCall(EffectSeen.NONE), Because.GIVEN_UP)
@@ -137,16 +135,19 @@ def resume_running(state: State, call: Call, _event: SessionResumed) -> Call:
     if run.covered_at is None:
         run = evolve(run, covered_at=state.at)
     if call.contract.pure:
-        return _resume_pure(state, call, run)
+        return _resume_pure(state, call)
     if call.contract.effect is Effect.KEYED:
-        return lose(state, call, run, Because.SESSION_RESUMED)
+        return lose(state, evolve(call, state=evolve(running, run=run)), Because.SESSION_RESUMED)
     return suspect(state, call, evolve(run, resumed=True), Because.SESSION_RESUMED)
 
 
-def _resume_pure(state: State, call: Call, run: Run) -> Call:
+def _resume_pure(state: State, call: Call) -> Call:
+    """Run a read again that died with its process, unless its turn is stopping or somebody wanted it to stop."""
     if stopping(state, call):
-        return settle(call, NotExecuted(NotExecutedReason.TURN_STOPPED), Because.SESSION_RESUMED, run=run)
-    return lose(state, call, run, Because.SESSION_RESUMED)
+        return settle(call, NotExecuted(NotExecutedReason.TURN_STOPPED), Because.SESSION_RESUMED)
+    if call.aborted:
+        return settle(call, CancelledCall(EffectSeen.NONE), Because.SESSION_RESUMED)
+    return lose(state, call, Because.SESSION_RESUMED)
 
 
 def resume_unknown(state: State, call: Call, _event: SessionResumed) -> Call:
