@@ -214,7 +214,7 @@ def conclude_absent(state: State, call: Call, unknown: EffectUnknown, evidence: 
     waiting = evolve(
         unknown,
         transition=why(Because.INSPECTED_ABSENT, *facts),
-        proved_absent=evidence or "absent",
+        proved_absent=evidence,
         rechecked=False,
         live=False,
         cancel=None,

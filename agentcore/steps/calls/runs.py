@@ -270,7 +270,7 @@ def _settle_end(
 ) -> Call:
     because = _SETTLED_BY[type(event)] if by is ProvedBy.ATTEMPT else Because.EARLIER_ATTEMPT_REPORTED
     outcome = _outcome(call, event, by)
-    if isinstance(outcome, CancelledCall) and outcome.effect is EffectSeen.DONE:
+    if _tells_a_deed(outcome):
         return settle(call, outcome, because, *facts, run=run)
     return settle_denying(state, call, outcome, because, *facts, run=run)
 
@@ -382,11 +382,16 @@ def _settle_open(state: State, call: Call, event: Report, run: Run | None) -> Ca
     """Settle a register entry that was given up, by evidence of any of its attempts."""
     if run is None:
         return _wrong_attempt(call, event, relate(state, call, event)[0])
-    if isinstance(event, ToolSucceeded | TaskSettled | ToolFailed):
-        failed = isinstance(event, ToolFailed) or (isinstance(event, TaskSettled) and not event.succeeded)
-        if failed and (call.unproved or run is not call.run):
-            return Ignored("an-earlier-attempt-is-unproved")
-        return settle(call, _outcome(call, event, ProvedBy.ATTEMPT), _SETTLED_BY[type(event)], run=run)
-    if isinstance(event, ToolCancelled) and event.effect is not EffectSeen.UNPROVED and not call.unproved:
-        return settle(call, CancelledCall(event.effect), Because.TOOL_CANCELLED, run=run)
-    return Ignored("proves-nothing")
+    if not isinstance(event, ToolSucceeded | ToolFailed | ToolCancelled | TaskSettled):
+        return Ignored("proves-nothing")
+    outcome = _outcome(call, event, ProvedBy.ATTEMPT)
+    if is_open(outcome):
+        return Ignored("proves-nothing")
+    if not _tells_a_deed(outcome) and (call.unproved or run is not call.run):
+        return Ignored("an-earlier-attempt-is-unproved")
+    return settle(call, outcome, _SETTLED_BY[type(event)], run=run)
+
+
+def _tells_a_deed(outcome: Outcome) -> bool:
+    """Say whether an outcome proves that the effect happened, whichever attempt it was."""
+    return isinstance(outcome, Succeeded) or outcome == CancelledCall(EffectSeen.DONE)
