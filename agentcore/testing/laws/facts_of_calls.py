@@ -214,12 +214,12 @@ def has_tries(case: Case) -> bool:
 
 
 def proves_nothing(case: Case) -> bool:
-    """It proves nothing about an effect that was given up."""
-    call = case.call
+    """It proves nothing about an effect that was given up: it tells of no deed, and may not speak of every attempt."""
+    call, event = case.call, case.event
     if call is None or not (case.is_own or case.is_earlier) or case.succeeds:
         return False
-    if isinstance(case.event, events.ToolCancelled):
-        return case.event.effect is EffectSeen.UNPROVED or bool(call.unproved)
+    if isinstance(event, events.ToolCancelled) and event.effect is not EffectSeen.NONE:
+        return event.effect is EffectSeen.UNPROVED
     return bool(call.unproved) or not case.is_own
 
 
