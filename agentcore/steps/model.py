@@ -98,12 +98,25 @@ def answer_late(state: State, event: Answer) -> Ignored | Refused:
         return refused
     if isinstance(event, ModelStopped) and isinstance(state.phase, AwaitingModel | Streaming):
         return _never_ordered(event)
-    return stale(RejectionCode.ALREADY_ANSWERED, event.request_id)
+    known = _under_way(state) if isinstance(event, ModelStreamOpened) else None
+    return known or stale(RejectionCode.ALREADY_ANSWERED, event.request_id)
+
+
+def _under_way(state: State) -> Ignored | None:
+    """Say that a first byte is nothing new, if its request is under way."""
+    match state.phase:
+        case Streaming():
+            return Ignored("stream-already-open")
+        case Stopping(request=Request()):
+            return Ignored("the-turn-is-stopping")
+        case _:
+            return None
 
 
 _COUNTERS: Mapping[type[Answer], str] = {
     StepPrepared: "preparations",
     PreparationFailed: "preparations",
+    ModelStreamOpened: "requests",
     ModelReplied: "requests",
     ModelFailed: "requests",
     ModelStopped: "requests",
@@ -150,19 +163,6 @@ def open_stream(state: State, event: ModelStreamOpened) -> State | Refused:
         return refused
     assert isinstance(state.phase, AwaitingModel)
     return in_phase(state, Streaming(why(Because.STREAM_OPENED), state.phase.request))
-
-
-def open_late(state: State, event: ModelStreamOpened) -> Ignored | Refused:
-    """Judge a first byte that nobody waits for: of a request that is under way it is nothing new."""
-    if refused := misdirected(state, event, state.turn.requests):
-        return refused
-    match state.phase:
-        case Streaming():
-            return Ignored("stream-already-open")
-        case Stopping(request=Request()):
-            return Ignored("the-turn-is-stopping")
-        case _:
-            return stale(RejectionCode.ALREADY_ANSWERED, event.request_id)
 
 
 def fail_model(state: State, event: ModelFailed) -> State | Refused:

@@ -123,7 +123,7 @@ TURN_TABLE = table(
     guard_each(_others(Preparing), PreparationFailed, model.answer_late),
     # The request
     row(AwaitingModel, ModelStreamOpened, model.open_stream, to=(Streaming,)),
-    guard_each(_others(AwaitingModel), ModelStreamOpened, model.open_late),
+    guard_each(_others(AwaitingModel), ModelStreamOpened, model.answer_late),
     row(AwaitingModel, ModelReplied, reply.judge_reply, to=(RunningTools, *FINISH)),
     row(Streaming, ModelReplied, reply.judge_reply, to=(RunningTools, *FINISH)),
     row(Stopping, ModelReplied, model.reply_while_stopping, to=(Stopping,)),
