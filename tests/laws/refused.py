@@ -132,6 +132,7 @@ def sessions() -> Iterator[Session]:
             yield from _tried_again(tool("a", effect, detached=detached))
     yield from _decided()
     yield from _absent()
+    yield from _stopped()
     yield from _queued()
     yield _compacted()
 
@@ -195,6 +196,15 @@ def _absent() -> Iterator[Session]:
         made = running(Effect.FENCEABLE, Effect.FENCEABLE, limits=Limits(effect_retries=tries))
         made.lose("1.1.0")
         made.inspected(Finding.NOT_EXECUTED, "1.1.0", conclusive=True)
+        yield made
+
+
+def _stopped() -> Iterator[Session]:
+    """A call that was told to stop and did, without effect and with one, while another runs."""
+    for effect in (EffectSeen.NONE, EffectSeen.DONE):
+        made = running(Effect.FENCEABLE, Effect.FENCEABLE)
+        made.abort(AbortScope.CALL, call_id="1.1.0")
+        made.stopped(effect, "1.1.0")
         yield made
 
 
