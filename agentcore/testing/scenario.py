@@ -5,6 +5,9 @@ came of it: phase, calls, register, why, and what was ordered. Only the lines th
 file is renewed by running it. ``#`` begins a remark, which stays. Besides events there are two kinds of step: ``acts
 CALL EPOCH NUMBER``, a deed that nobody is told of, and ``crash keeps=SEQ``, which goes before the resume and says how
 much of the journal survived. Every law is checked at every step; a broken one is written below it.
+
+Two words at the margin say how much is told from there on: ``whole`` leaves nothing out, neither what an event changed
+in the state nor who is at fault for a refusal, what did not fit, and the advice; ``briefly`` tells only what is broken.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ from agentcore.events import EVENTS, Event, SessionResumed
 from agentcore.policy import Config
 from agentcore.reduce import Judgement, Verdict
 from agentcore.states import Call, Settled, State
+from agentcore.testing.changes import changes
 from agentcore.testing.core import CORE, Core
 from agentcore.testing.laws import LAWS, Law
 from agentcore.testing.laws.totality import defect
@@ -27,6 +31,9 @@ from agentcore.testing.pages import Entry, entries, laid_out
 from agentcore.testing.passage import Passage, all_calls
 from agentcore.testing.report import Broken, Step
 from agentcore.testing.world import Deed, World
+
+TELLING = ("whole", "briefly")
+"""Words that say how much is told of what came of each step."""
 
 _KINDS: Mapping[str, type[Any]] = {tag_of(kind): kind for kind in EVENTS}
 
@@ -42,7 +49,7 @@ class Scenario:
     config: Config
     """What it is run under."""
     steps: tuple[Step | str, ...]
-    """What happens, in order; text is a remark."""
+    """What happens, in order; text is a remark, or one of the words that say how much is told."""
 
 
 def scenario_of(broken: Broken, config: Config) -> Scenario:
@@ -68,7 +75,7 @@ def parse(text: str) -> Scenario:
     for number, line in entries(text):
         word, _, rest = line.partition(" ")
         try:
-            if word.startswith("#"):
+            if word.startswith("#") or line in TELLING:
                 steps.append(line)
             elif word == "session":
                 name, _, at = rest.partition(" @")
@@ -104,11 +111,14 @@ def render(scenario: Scenario, core: Core = CORE, laws: Mapping[str, Law] = LAWS
     """Run a scenario and return its file: what happens, and what came of it."""
     head = (f"session {scenario.session_id} @{scenario.at}", " ".join(("config", *fields_of(scenario.config))))
     run = Run(scenario, core, laws)
-    steps = (
-        step if isinstance(step, str) else Entry(tuple(_said(step, scenario.config)), tuple(run.take(step)))
-        for step in scenario.steps
-    )
-    return laid_out([Entry(head), *steps])
+    page: list[Entry | str] = [Entry(head)]
+    for step in scenario.steps:
+        if isinstance(step, str):
+            run.tell(step)
+            page.append(step)
+        else:
+            page.append(Entry(tuple(_said(step, scenario.config)), tuple(run.take(step))))
+    return laid_out(page)
 
 
 def _said(step: Step, config: Config) -> Iterator[str]:
@@ -129,9 +139,14 @@ class Run:
     def __init__(self, scenario: Scenario, core: Core, laws: Mapping[str, Law]) -> None:
         self.state = core.start(scenario.session_id, scenario.config, scenario.at).state
         self.world = World(scenario.at)
-        self._core, self._laws = core, laws
+        self._core, self._laws, self._telling = core, laws, ""
         self._memories = {law.name: law.monitor.start for law in laws.values() if law.monitor is not None}
         self._past = {self.state.seq: (self.state, dict(self._memories))}
+
+    def tell(self, word: str) -> None:
+        """Tell as much as a word says from here on; a remark says nothing about that."""
+        if word in TELLING:
+            self._telling = word
 
     def take(self, step: Step) -> Iterator[str]:
         """Take one step and yield what came of it, line by line."""
@@ -147,7 +162,8 @@ class Run:
         passage = Passage(before, step.event, judgement.reduction, self._core)
         self.world = self.world.believing(before, step.event).after(passage)
         self.state = passage.after
-        yield from _came(passage, judgement)
+        if self._telling != "briefly":
+            yield from _came(passage, judgement, whole=self._telling == "whole")
         yield from self._broken(passage)
         self._past[self.state.seq] = (self.state, dict(self._memories))
 
@@ -185,16 +201,21 @@ class Run:
                 yield f"broken {law.name}: {problem}"
 
 
-def _came(passage: Passage, judgement: Judgement) -> Iterator[str]:
+def _came(passage: Passage, judgement: Judgement, *, whole: bool) -> Iterator[str]:
     """Write what came of an event: the verdict if it was not accepted, else phase, calls and orders."""
     if judgement.verdict is not Verdict.ACCEPTED:
         yield f"{judgement.verdict.value}: {judgement.reason}"
+        if whole and judgement.rejection is not None:
+            said = judgement.rejection
+            yield " ".join(("at fault:", said.blame.value, *filter(None, (said.offending, said.advice))))
         return
     yield _phase(passage.after)
     old = {(call.registered, call.call_id): call.state for call in all_calls(passage.before)}
     for call in all_calls(passage.after):
         if old.get((call.registered, call.call_id)) != call.state:
             yield _call(call)
+    if whole:
+        yield from changes(passage.before, passage.after, passage.event.at)
     for command in passage.commands:
         key = key_of(command)
         yield f"-> {key.name} {key.id} {key.epoch}.{key.attempt}"
