@@ -14,14 +14,16 @@ from itertools import product
 
 from agentcore.events import EVENTS, Event
 from agentcore.outstanding import outstanding
-from agentcore.reduce import Reducer, make_reduce, reduce
+from agentcore.reduce import Judgement, Reducer, make_reduce, reduce
 from agentcore.states import State
 from agentcore.table import Row
 from agentcore.testing.core import Core
+from agentcore.testing.explorations import shipped
 from agentcore.testing.laws import LAWS
 from agentcore.testing.matrix import RELATIONS, related
 from agentcore.testing.passage import Passage, all_calls
 from agentcore.testing.probes import foreign_events, late_events, own_events
+from agentcore.testing.search import Search
 from agentcore.testing.situations import call_states, phases
 from agentcore.testing.strategies import Walk, roll_config, seeded
 from agentcore.testing.watch import broken, unsound
@@ -63,7 +65,7 @@ class Through:
 
 
 def collected(walks: int, steps: int) -> tuple[dict[Row, list[Met]], list[Met]]:
-    """Passages through each row, and some of everything: of walks of many seeds, of the matrix, of the explorer."""
+    """Passages through each row, and some of everything: of the matrix, of explorations, of walks and beside them."""
     through = Through()
     some: list[Met] = []
     for situation in (*phases(), *call_states()):
@@ -71,6 +73,7 @@ def collected(walks: int, steps: int) -> tuple[dict[Row, list[Met]], list[Met]]:
             event = related(situation, kind, relation)
             if event is not None:
                 through.note(situation.state, event)
+    _explore(through)
     for seed in range(walks):
         dice = seeded(seed)
         walk = Walk(roll_config(dice), dice)
@@ -92,6 +95,22 @@ def collected(walks: int, steps: int) -> tuple[dict[Row, list[Met]], list[Met]]:
             walk.take(happening, reduce)
     some.extend(met for kept in through.of.values() for met in kept[::3])
     return through.of, some
+
+
+EXPLORED = ("blocking-reviewed", "required-given-up")
+"""Explorations of what walks hardly ever reach: an end that waits for tasks."""
+
+
+def _explore(through: Through) -> None:
+    """Note every passage of some explorations."""
+
+    def examine(state: State, event: Event) -> Judgement:
+        through.note(state, event)
+        return reduce.examine(state, event)
+
+    for exploration in shipped():
+        if exploration.name in EXPLORED:
+            Search(exploration, Core(examine=examine), laws={}).run()
 
 
 def probes(state: State) -> tuple[Event, ...]:
