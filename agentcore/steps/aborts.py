@@ -12,7 +12,7 @@ from agentcore.evolve import evolve
 from agentcore.messages import find_result
 from agentcore.rejections import Blame, RejectionCode
 from agentcore.states import WORKING, Because, Ending, Saving, State, Stopping, StopReason
-from agentcore.steps.base import find_call, in_phase, in_turn, own_calls, why
+from agentcore.steps.base import find_call, in_phase, in_turn, own_calls
 from agentcore.steps.ending import add_evidence, enter_end, stop_turn
 from agentcore.steps.verdicts import Ignored, Refused
 
@@ -25,11 +25,12 @@ def reached(state: State, event: AbortRequested) -> tuple[str, ...]:
     Calls of a turn at work are reached by its entering ``Stopping``; offering them the act as well would be two acts.
     """
     working = isinstance(state.phase, WORKING)
+    registered = tuple(call.call_id for call in state.register)
     match event.scope:
         case AbortScope.CALL | AbortScope.TASK:
             return (event.call_id,)
         case AbortScope.ALL:
-            return tuple(call.call_id for call in state.register) if working else everywhere(state, event)
+            return registered if working else (*own_calls(state), *registered)
         case AbortScope.TURN:
             return () if working else own_calls(state)
         case _:
@@ -41,7 +42,7 @@ def in_batch(state: State, _event: CheckpointWritten) -> tuple[str, ...]:
     return own_calls(state)
 
 
-def everywhere(state: State, _event: AbortRequested | SessionResumed) -> tuple[str, ...]:
+def everywhere(state: State, _event: SessionResumed) -> tuple[str, ...]:
     """Return every call: the batch's in source order, then the register's."""
     return (*own_calls(state), *(call.call_id for call in state.register))
 
@@ -96,8 +97,7 @@ def _abort_turn(state: State, event: AbortRequested) -> State:
         return stop_turn(state, add_evidence(Ending(StopReason.USER_ABORT), *facts))
     if isinstance(phase, Stopping):
         ending = add_evidence(phase.ending, *facts)
-        given_up = why(Because.WAITING_GIVEN_UP, *facts)
-        return in_phase(state, evolve(phase, transition=given_up, ending=ending, request=None))
+        return in_phase(state, evolve(phase, ending=ending, request=None))
     if isinstance(phase, Saving):
         saving = evolve(phase, ending=add_evidence(phase.ending, *facts))
         return enter_end(state, saving, Because.WAITING_GIVEN_UP, unsaved=True)

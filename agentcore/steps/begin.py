@@ -50,7 +50,7 @@ def used_up(state: State) -> Ending | None:
     return None
 
 
-def begin_step(state: State, because: Because, *, hops: tuple[Because, ...] = ()) -> State:
+def begin_step(state: State, because: Because) -> State:
     """Begin the next step, if the limits allow one more request; notices, then steering, are delivered with it."""
     ending = used_up(state)
     if ending is None and not allows(state.config.limits.steps, state.turn.steps):
@@ -69,7 +69,7 @@ def begin_step(state: State, because: Because, *, hops: tuple[Because, ...] = ()
         counters=evolve(state.turn.counters, model_retries=0, resumes=0),
     )
     state = in_turn(state, turn)
-    named = hops if because in (*hops, *delivered) else (*hops, because)
+    named = () if because in delivered else (because,)
     transition = why(because, ("step", turn.step), hops=(*named, *delivered, Because.STEP_BEGUN))
     return in_phase(state, Preparing(transition, state.request_id, prepared=not state.config.prepares_steps))
 

@@ -47,7 +47,7 @@ _REPAIRS = (InvalidReason.ARGUMENTS_MALFORMED, InvalidReason.ARGUMENTS_REFUSED)
 _LOOPS = ("argument_repairs", "unknown_tools", "failing_rounds", "identical_calls")
 
 
-def go_on(state: State, because: Because, bound: str = "", nudge: str = "", *, hops: tuple[Because, ...] = ()) -> State:
+def go_on(state: State, because: Because, bound: str = "", nudge: str = "") -> State:
     """Begin one more step of the turn, unless its host wanted it to end at this boundary (D-29)."""
     if state.turn.stop_after_step:
         return save_end(state, Ending(StopReason.STOPPED_BY_HOST, evidence=(("cause", because.value),)))
@@ -55,7 +55,7 @@ def go_on(state: State, because: Because, bound: str = "", nudge: str = "", *, h
         state = counted(state, **{bound: 1})
     if nudge:
         state = nudged(state, nudge)
-    return begin_step(state, because, hops=hops)
+    return begin_step(state, because)
 
 
 def stop_for_outcome(state: State) -> State | None:
@@ -137,12 +137,11 @@ def close_batch(state: State) -> State | None:
 def after_results(state: State, calls: tuple[Call, ...], *, truncated: bool) -> State:
     """Decide after a batch: errors go on; completion and a unanimous hint end; everything else goes on."""
     outcomes = tuple(call.state.outcome for call in calls if isinstance(call.state, Settled))
-    hops = (Because.RESULTS_APPENDED,)
     if truncated:
         used = state.turn.counters.truncation_reissues
         if not allows(state.config.limits.truncation_reissues, used):
             return end_turn(state, Ending(StopReason.TRUNCATED, evidence=(("reissues", str(used)),)))
-        return go_on(state, Because.TRUNCATION_REISSUED, "truncation_reissues", hops=hops)
+        return go_on(state, Because.TRUNCATION_REISSUED, "truncation_reissues")
     state = _count_round(recounted(state, truncation_reissues=0), calls, outcomes)
     if any(isinstance(item, NotExecuted) and item.reason is NotExecutedReason.MAX_TOOL_CALLS for item in outcomes):
         return end_turn(
@@ -157,7 +156,7 @@ def after_results(state: State, calls: tuple[Call, ...], *, truncated: bool) -> 
     tripped = _tripped(state)
     if tripped:
         return end_turn(state, Ending(StopReason.LOOP_LIMIT, loop=tripped))
-    return go_on(state, _cause(outcomes), hops=hops)
+    return go_on(state, _cause(outcomes))
 
 
 def _cause(outcomes: tuple[Outcome, ...]) -> Because:
@@ -172,7 +171,9 @@ def _count_round(state: State, calls: tuple[Call, ...], outcomes: tuple[Outcome,
     """Count what has happened in a row, and know a round again by names, arguments and results (G-7)."""
     used = state.turn.counters
     invalid = [outcome.reason for outcome in outcomes if isinstance(outcome, InvalidCall)]
-    facts = [[call.name, call.arguments, describe(outcome)] for call, outcome in zip(calls, outcomes, strict=True)]
+    facts = [
+        [call.name, call.arguments, describe(call.state.outcome)] for call in calls if isinstance(call.state, Settled)
+    ]
     round_ = digest(canonical_json(facts))
     state = recounted(
         state,

@@ -104,13 +104,11 @@ def answer_late(state: State, event: Answer) -> Ignored | Refused:
 
 def _under_way(state: State) -> Ignored | None:
     """Say that a first byte is nothing new, if its request is under way."""
-    match state.phase:
-        case Streaming():
-            return Ignored("stream-already-open")
-        case Stopping(request=Request()):
-            return Ignored("the-turn-is-stopping")
-        case _:
-            return None
+    if isinstance(state.phase, Streaming):
+        return Ignored("stream-already-open")
+    if isinstance(state.phase, Stopping) and state.phase.request is not None:
+        return Ignored("the-turn-is-stopping")
+    return None
 
 
 _COUNTERS: Mapping[type[Answer], str] = {

@@ -83,8 +83,8 @@ def propose_calls(state: State, message: AssistantMessage, mended: Sendable) -> 
     parsed = tuple(parse_arguments(raw) for raw in mended.raw)
     cut = message.finish is FinishReason.LENGTH or any(item.state is ArgumentsState.INCOMPLETE for item in parsed)
     calls = tuple(
-        _propose(state, part, Asked(f"{message.request_id}.{index}", raw, arguments, cut=cut))
-        for index, (part, raw, arguments) in enumerate(zip(message.calls, mended.raw, parsed, strict=True))
+        _propose(state, part, Asked(f"{message.request_id}.{index}", mended.raw[index], parsed[index], cut=cut))
+        for index, part in enumerate(message.calls)
     )
     if not cut:
         state = recounted(state, empty_replies=0, think_only=0, unknown_finishes=0, missing_completions=0)
@@ -92,7 +92,6 @@ def propose_calls(state: State, message: AssistantMessage, mended: Sendable) -> 
         Because.CALLS_PROPOSED,
         ("calls", len(calls)),
         ("finish", message.finish.value),
-        ("truncated", "yes" if cut else ""),
         ("dropped", ", ".join(mended.dropped)),
     )
     return in_phase(state, RunningTools(transition, Batch(message.request_id, message, calls, truncated=cut)))

@@ -65,7 +65,7 @@ CALL_TABLE = table(
     guard_each((Proposed, Ready, Released, *STARTED, Settled), ApprovalDenied, review.decided_already),
     # Release and start
     row(Ready, Advance, stops.release, to=(Executing, Released, Settled)),
-    row(Released, CheckpointWritten, stops.cover, to=(Executing,)),
+    row(Released, CheckpointWritten, stops.cover, to=(Released, Executing)),
     # Reports of the present attempt, and late ones of earlier attempts
     from_each(STARTED, ToolStarted, runs.start),
     guard_each(UNSTARTED, ToolStarted, runs.start),

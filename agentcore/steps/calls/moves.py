@@ -62,7 +62,7 @@ def settle_denying(
 def _suspect_earlier(state: State, call: Call, *facts: tuple[str, object]) -> Call:
     """Ask a person about the last of the earlier attempts that may have acted, now that the newer ones did not."""
     earlier, asked = call.unproved[-1], evolve(call, unproved=call.unproved[:-1])
-    return suspect(state, asked, earlier, Because.EARLIER_ATTEMPT_UNPROVED, *facts, person=True)
+    return suspect(state, asked, earlier, Because.EARLIER_ATTEMPT_UNPROVED, *facts)
 
 
 def settle_absent(call: Call, proof: str) -> Call:

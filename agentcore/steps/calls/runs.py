@@ -260,9 +260,9 @@ def _ended(
     if isinstance(call.state, EffectUnknown):
         said = describe(_outcome(call, event, ProvedBy.EARLIER_ATTEMPT))
         return _report(spoken, call.state, LateReport(*run.id, said))
-    if isinstance(event, ToolCancelled) and event.effect is EffectSeen.DONE:
-        return stale(RejectionCode.EARLIER_ATTEMPT_ACTED, f"{call.call_id}#{event.epoch}.{event.attempt}")
-    return _wrong_attempt(call, event, relation)
+    acted = isinstance(event, ToolCancelled) and event.effect is EffectSeen.DONE
+    code = RejectionCode.EARLIER_ATTEMPT_ACTED if acted else RejectionCode.STALE_ATTEMPT
+    return stale(code, f"{call.call_id}#{event.epoch}.{event.attempt}")
 
 
 def _settle_end(

@@ -34,7 +34,7 @@ from agentcore.steps.calls.moves import (
     settle_denying,
     suspect,
 )
-from agentcore.steps.verdicts import Advance, Ignored, StopEntered
+from agentcore.steps.verdicts import Advance, StopEntered
 
 Stop = AbortRequested | StopEntered
 """What stops a call."""
@@ -64,10 +64,11 @@ def _timed(state: State, call: Call, run: Run) -> Run:
     return evolve(run, covered_at=state.at, due_at=None if limit is None else state.at + limit)
 
 
-def cover(state: State, call: Call, event: CheckpointWritten) -> Call | Ignored:
-    """Start an attempt whose intent is durable now."""
-    if not isinstance(call.state, Released) or call.state.run.seq > event.seq:
-        return Ignored("not-covered")
+def cover(state: State, call: Call, event: CheckpointWritten) -> Call:
+    """Start an attempt whose intent is durable now; one that was released later goes on waiting."""
+    assert isinstance(call.state, Released)
+    if call.state.run.seq > event.seq:
+        return call
     run = _timed(state, call, call.state.run)
     return evolve(call, state=Executing(why(Because.RELEASE_COVERED, ("seq", event.seq)), run))
 
@@ -112,9 +113,8 @@ def stop_unknown(state: State, call: Call, event: Stop) -> Call:
 
 def _give_up(call: Call) -> Call:
     """Give up finding out: a read had no effect, anything else stays open in the register."""
-    if call.contract.pure:
-        return settle(call, CancelledCall(EffectSeen.NONE), Because.GIVEN_UP)
-    return settle(call, Abandoned("user"), Because.GIVEN_UP)
+    outcome = CancelledCall(EffectSeen.NONE) if call.contract.pure else Abandoned("user")
+    return settle(call, outcome, Because.GIVEN_UP)
 
 
 def resume_unstarted(state: State, call: Call, event: SessionResumed) -> Call:
