@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agentcore import Effect, Limits, Verdict
+from agentcore import Effect, Limits, Policy, Verdict
 from agentcore.events import (
     AbortScope,
     Finding,
@@ -119,6 +119,35 @@ class TestATurn:
         session.follow_up("And then?")
         assert (session.phase, session.stop) == (Saving, StopReason.MAX_STEPS)
         assert session.said[-1] == "follow-up: And then?"
+
+    def test_that_is_begun_with_one_of_two_words_that_came_late_hears_the_other(self):
+        session = Session()
+        session.prompt()
+        session.reply("Done.")
+        session.steer("First.")
+        session.steer("Second.")
+        session.all_saved()
+        assert session.said[-2:] == ("steering: First.", "steering: Second.")
+
+    def test_is_reminded_of_each_tool_that_completes_it(self):
+        done, given = (tool(name, Effect.PURE, completes=True) for name in ("done", "given_up"))
+        session = Session(done, given, policy=Policy(completion_required=True))
+        session.prompt()
+        session.reply("Done, I think.")
+        assert (
+            session.said[-1] == "nudge: Nothing is finished until you call done, given_up. Call it, or go on working."
+        )
+
+    def test_does_not_hear_of_a_summary_after_its_host_cleared_the_history(self):
+        session = Session()
+        session.prompt()
+        session.model_fails(ModelFailure.OVERFLOW)
+        session.compacted(summary="In short.")
+        session.answer()
+        assert session.state.window.summary == "In short."
+        session.reopen()
+        session.clear()
+        assert session.state.window.summary == ""
 
     def test_is_not_prepared_for_a_host_that_prepares_nothing_any_more_while_it_waits_for_an_import(self):
         session = Session(prepares_steps=True)
@@ -235,8 +264,32 @@ class TestAnAbsence:
         session.retry("1.1.0")
         assert session.outcome("1.1.0") == NotExecuted(NotExecutedReason.TOOL_GONE, retryable=False)
 
+    def test_of_an_attempt_past_its_deadline_ends_the_wait_for_it(self):
+        session = executing(calls=2)
+        session.fire("deadline/1.1.0")
+        session.inspected(Finding.NOT_EXECUTED, "1.1.0", conclusive=True)
+        assert not {"execute-tool 1.1.0", "cancel-tool 1.1.0"} & set(session.waits)
+
 
 class TestWhoIsAsked:
+    def test_is_a_person_about_the_earlier_attempt_when_one_says_that_the_newer_failed(self):
+        session = executing(Effect.KEYED)
+        session.lose()
+        session.all_saved()
+        session.lose()
+        session.inspected(Finding.FAILED, result="refused", by="anna")
+        assert session.call().state.run.attempt == 1
+        assert asked(session) is Inspector.PERSON
+
+    def test_is_a_person_about_an_attempt_whose_arguments_were_changed_too_often_for_another(self):
+        session = Session(tool("write", Effect.KEYED), limits=Limits(changed_grants=0))
+        session.execute("write")
+        session.resume()
+        session.ask()
+        session.grant(arguments='{"x":9}')
+        assert session.calls == {"1.1.0": "EffectUnknown"}
+        assert asked(session) is Inspector.PERSON
+
     def test_stays_a_person_who_could_not_say_although_the_tool_came_back_meanwhile(self):
         session = unknown()
         session.resume(tools=())
