@@ -186,6 +186,8 @@ def stopping_starts_nothing(passage: Passage) -> str | None:
 def _ends_turn(passage: Passage) -> str | None:
     """Return the call of the turn whose outcome does not let it go on: in the batch, just written, or a task."""
     before, after = passage.before, passage.after
+    if not passage.moved:
+        return None
     batch = after.batch.calls if after.batch is not None else ()
     ends = [(call.call_id, call.state.outcome, call.contract) for call in batch if isinstance(call.state, Settled)]
     if before.batch is not None and before.turn.number == after.turn.number:
