@@ -326,8 +326,8 @@ class TestImport:
 
     def test_every_result_without_a_call_is_named_however_many_there_are(self):
         session = Session()
-        session.bring(results(("x", "lost")), user("Hi."), results(("y", "too"), ("z", "also")))
-        assert dict(session.state.phase.transition.evidence)["set_aside"] == "x, y, z"
+        session.bring(results(("x", "lost")), user("Hi."), results(("y", "too"), ("z", "also")), model(" "))
+        assert dict(session.state.phase.transition.evidence)["set_aside"] == "x, y, z, old"
 
     def test_a_second_result_and_a_second_call_of_one_id_are_set_aside(self):
         session = Session()

@@ -50,13 +50,20 @@ ENDS = [
 UNSTARTED = ["Proposed", "AwaitingApproval", "Ready", "Released"]
 
 
-def second_step(phase, **config):
-    """A session in the second step of its turn, the checkpoint of the first one's result still under way."""
-    config.setdefault("reviews_completion", True)
-    session = Session(tool("read", Effect.PURE), **config)
-    session.propose("read")
-    session.allow()
-    session.succeed()
+def second_step(phase, *, tools=(), **config):
+    """A session in the second step of its turn, a checkpoint under way; given tools were started and go on."""
+    session = Session(tool("read", Effect.PURE), *tools, reviews_completion=True, prepares_steps=True, **config)
+    session.prompt()
+    session.prepared()
+    session.propose("read", *(each.name for each in tools))
+    while any(name.startswith("evaluate-policy") for name in session.waits):
+        session.allow()
+    if tools:
+        session.all_saved()
+        session.detach("1.1.1")
+    session.succeed("1.1.0")
+    if phase is not Preparing:
+        session.prepared()
     if phase is Streaming:
         session.opened()
     elif phase is AwaitingRetry:
@@ -86,21 +93,24 @@ class TestATurn:
         assert session.stop is StopReason.RESUMES
         assert not any(name.startswith("request-model") for name in session.waits)
 
-    def test_whose_time_is_up_while_it_waits_for_a_retry_ends_behind_an_abort_that_comes_late(self):
-        session = Session(limits=Limits(turn_ms=5_000))
-        session.prompt()
-        session.model_fails()
+    @pytest.mark.parametrize("phase", [Preparing, Streaming, AwaitingRetry, Compacting, ReviewingCompletion])
+    @pytest.mark.parametrize("comes", ["an abort", "a word"])
+    def test_whose_time_is_up_ends_whatever_comes_late(self, phase, comes):
+        session = second_step(phase, limits=Limits(turn_ms=5_000))
         session.wait(9_000)
-        session.abort(AbortScope.AFTER_STEP)
-        assert (session.phase, session.stop) == (Saving, StopReason.TIMEOUT)
+        if comes == "an abort":
+            session.abort(AbortScope.AFTER_STEP)
+        else:
+            session.steer()
+        assert session.phase is (Stopping if phase is Streaming else Saving)
+        assert session.stop is StopReason.TIMEOUT
 
-    def test_that_waits_for_a_retry_ends_with_a_task_that_blocks_it(self):
-        session = Session(tool("job", detached=True, on_failure="block"))
-        session.execute("job")
-        session.detach()
-        session.model_fails()
+    @pytest.mark.parametrize("phase", [Preparing, Streaming, AwaitingRetry, Compacting, ReviewingCompletion])
+    def test_ends_with_a_task_that_blocks_it_wherever_it_stands(self, phase):
+        session = second_step(phase, tools=(tool("job", detached=True, on_failure="block"),))
         session.task_ends(succeeded=False, result="no room")
-        assert (session.phase, session.stop) == (Saving, StopReason.TOOL_ERROR)
+        assert session.phase is (Stopping if phase is Streaming else Saving)
+        assert session.stop is StopReason.TOOL_ERROR
         assert not any(name.startswith("start-timer retry/") for name in session.waits)
 
     def test_that_hears_something_during_its_review_ends_where_no_step_is_left(self):
@@ -204,6 +214,32 @@ class TestACallThatWaitsForItsNextAttempt:
         session.abort(AbortScope.CALL, "1.1.0")
         assert session.calls["1.1.0"] == "EffectUnknown"
         assert asked(session, "1.1.0") is Inspector.PERSON
+
+
+class TestAStartedCall:
+    @pytest.mark.parametrize("told", ["to stop", "nothing"])
+    @pytest.mark.parametrize("kind", ["task_ends", "fail"])
+    def test_that_ends_without_effect_is_asked_about_an_earlier_attempt(self, told, kind):
+        session, _ = earlier("Released", 1)
+        session.all_saved()
+        if told == "to stop":
+            session.abort(AbortScope.CALL, "1.1.0")
+        else:
+            session.fire("deadline/1.1.0")
+        if kind == "fail":
+            session.fail("1.1.0")
+        else:
+            session.task_ends("1.1.0", succeeded=False)
+        assert session.calls["1.1.0"] == "EffectUnknown"
+        assert session.call("1.1.0").state.run.attempt == 1
+        assert asked(session, "1.1.0") is Inspector.PERSON
+
+    def test_whose_arguments_are_changed_too_often_says_that_its_permission_was_refused(self):
+        session = Session(tool(), limits=Limits(changed_grants=0))
+        session.propose("write", "write")
+        session.ask("1.1.0")
+        session.grant("1.1.0", arguments='{"x":9}')
+        assert session.call("1.1.0").state.transition.because is Because.APPROVAL_DENIED
 
 
 class TestAnAbsence:
@@ -371,6 +407,13 @@ class TestALostAttempt:
         session.lose("1.1.0", cause="TimeoutError", observation="half read")
         assert session.outcome("1.1.0") == FailedCall("lost: TimeoutError", "lost")
         assert session.call("1.1.0").state.run.observation == "half read"
+
+    def test_of_a_read_that_somebody_wanted_to_stop_is_its_end_when_the_session_is_resumed(self):
+        session = executing(Effect.PURE, calls=2)
+        session.abort(AbortScope.CALL, "1.1.0")
+        session.resume()
+        assert session.outcome("1.1.0") == CancelledCall(EffectSeen.NONE)
+        assert session.call("1.1.0").state.transition.because is Because.SESSION_RESUMED
 
     @pytest.mark.parametrize("limits", [Limits(tool_ms=None), Limits(tool_ms=1_000)])
     def test_is_awaited_as_long_as_its_deadline_says_which_may_be_none(self, limits):
