@@ -14,6 +14,7 @@ from agentcore.events import (
     TaskSettled,
     ToolCancelled,
     ToolFailed,
+    ToolStarted,
     ToolSucceeded,
 )
 from agentcore.messages import (
@@ -171,6 +172,23 @@ class TestATurn:
         assert "request-model 2.1" in session.waits
 
 
+class TestATaskInTheBackground:
+    def test_that_is_late_while_a_retry_is_awaited_brings_no_request(self):
+        session = second_step(AwaitingRetry, tools=(tool("job", detached=True),))
+        session.fire("deadline/1.1.1")
+        assert session.phase is AwaitingRetry
+        assert session.register == {"1.1.1": "EffectUnknown"}
+
+    def test_that_does_not_confirm_its_stop_ends_no_wait_for_the_model(self):
+        session = second_step(Streaming, tools=(tool("job", detached=True),))
+        session.abort(AbortScope.TASK, "1.1.1")
+        session.wait(3_000)
+        session.abort()
+        session.fire("grace/1.1.1")
+        assert session.phase is Stopping
+        assert "cancel-model 1.2" in session.waits
+
+
 def earlier(stands, attempts):
     """A call before its next attempt, with the first attempt of several that may have acted."""
     session = Session(tool("job", Effect.KEYED, detached=True), limits=Limits(effect_retries=5))
@@ -299,6 +317,15 @@ class TestAnAbsence:
         session.resume(tools=())
         session.retry("1.1.0")
         assert session.outcome("1.1.0") == NotExecuted(NotExecutedReason.TOOL_GONE, retryable=False)
+
+    def test_is_taken_back_when_the_attempt_tells_that_it_has_begun(self):
+        session = executing(calls=2)
+        first = session.execution("1.1.0")
+        session.lose("1.1.0")
+        session.inspected(Finding.NOT_EXECUTED, "1.1.0", conclusive=True)
+        session.give(ToolStarted, **first, handle="pid 7")
+        assert session.call("1.1.0").state.proved_absent is None
+        assert "inspect-effect 1.1.0" in session.waits
 
     def test_of_an_attempt_past_its_deadline_ends_the_wait_for_it(self):
         session = executing(calls=2)
