@@ -26,6 +26,7 @@ from agentcore.messages import (
     NotExecutedReason,
     Succeeded,
     TextPart,
+    Usage,
     UserMessage,
 )
 from agentcore.rejections import RejectionCode
@@ -41,7 +42,7 @@ from agentcore.states import (
     StopReason,
     Streaming,
 )
-from tests.core.driver import Session, asked, executing, tool, unknown
+from tests.core.driver import Session, asked, call, executing, tool, unknown
 
 ENDS = [
     (ToolFailed, {"error": "no"}),
@@ -130,6 +131,17 @@ class TestATurn:
         session.follow_up("And then?")
         assert (session.phase, session.stop) == (Saving, StopReason.MAX_STEPS)
         assert session.said[-1] == "follow-up: And then?"
+
+    def test_that_was_prepared_under_larger_limits_ends_where_the_new_ones_allow_no_request(self):
+        session = Session(tool("read", Effect.PURE), prepares_steps=True)
+        session.prompt()
+        session.prepared()
+        session.reply(call("read"), usage=Usage(input_tokens=90))
+        session.allow()
+        session.succeed()
+        assert session.phase is Preparing
+        session.resume(prepares_steps=False, limits=Limits(tokens=50))
+        assert (session.phase, session.stop) == (Saving, StopReason.MAX_TOKENS)
 
     def test_that_is_begun_with_one_of_two_words_that_came_late_hears_the_other(self):
         session = Session()
