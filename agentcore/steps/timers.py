@@ -75,7 +75,8 @@ def keep_clock(state: State) -> State:
         return in_turn(state, evolve(turn, due_at=None, left_ms=None))
     waits = not state.config.policy.count_waiting and waits_for_person(state)
     if waits and turn.due_at is not None:
-        return in_turn(state, evolve(turn, due_at=None, left_ms=max(0, turn.due_at - state.at)))
+        # Something is left: a turn whose time is up does not come here.
+        return in_turn(state, evolve(turn, due_at=None, left_ms=turn.due_at - state.at))
     if not waits and turn.left_ms is not None:
         due_at = state.at + turn.left_ms
         return in_turn(state, evolve(turn, due_at=due_at, left_ms=None, clocks=turn.clocks + 1))

@@ -162,15 +162,25 @@ class TestNothingSaid:
         assert Because.THINK_ONLY_NUDGED in session.hops
         assert session.said[-1] == "nudge: You only thought. Answer, or call a tool."
 
-    @pytest.mark.parametrize("text", ["</think>", "\n</thinking>\n", "<think>Hm.</think>", "<thinking>Hm.</thinking> "])
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "</think>",
+            "\n</thinking>\n",
+            "<think>Hm.</think>",
+            "<thinking>Hm.</thinking> ",
+            "<think>Hm.</think><think>Or?</think>",
+        ],
+    )
     def test_thinking_left_in_the_text_is_thinking(self, text):
         session = asked(think_only=0)
         session.reply(text)
         assert session.stop is StopReason.NO_ANSWER
 
-    def test_an_answer_behind_thinking_is_an_answer(self):
+    @pytest.mark.parametrize("text", ["<think>Hm.</think>Yes.", "<think>Hm.</think>Yes.<think>Or?</think>"])
+    def test_an_answer_beside_thinking_is_an_answer(self, text):
         session = asked()
-        session.reply("<think>Hm.</think>Yes.")
+        session.reply(text)
         assert session.phase is Saving
 
     @pytest.mark.parametrize("part", [MediaPart("image/png", "aGk="), OpaquePart('{"x":1}')])

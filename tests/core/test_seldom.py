@@ -7,9 +7,11 @@ import pytest
 from agentcore import Effect, Limits, Policy, Verdict
 from agentcore.events import (
     AbortScope,
+    CheckpointWritten,
     Finding,
     Inspector,
     ModelFailure,
+    ModelStopped,
     Resolution,
     TaskSettled,
     ToolCancelled,
@@ -517,3 +519,55 @@ class TestWhatWasGivenUp:
         session, second = self.twice()
         session.give(kind, **second, **fields)
         assert isinstance(session.outcome(), Succeeded | CancelledCall)
+
+
+class TestWhatAModelSays:
+    def test_is_numbered_by_all_its_calls_where_some_have_no_id_and_some_are_doubled(self):
+        session = Session(tool("write"))
+        session.prompt()
+        session.reply(call(provider_id="p"), call(provider_id="p"), call(provider_id="p"), call())
+        assert [part.provider_id for part in session.state.batch.message.calls] == ["p", "call-1.1.3"]
+        assert ("dropped", "p, p") in session.state.phase.transition.evidence
+
+    def test_that_asks_for_a_tool_without_a_name_is_answered_all_the_same(self):
+        session = Session(tool("write"))
+        session.prompt()
+        session.reply(call("", "p"), call("write"))
+        assert session.call("1.1.0").contract.name == "unnamed"
+        assert "there is no tool ''" in session.outcome("1.1.0").problem
+
+    @pytest.mark.parametrize(("length", "shown"), [(800, 800), (801, 800)])
+    def test_is_shown_again_up_to_eight_hundred_characters(self, length, shown):
+        session = Session(tool("write"))
+        session.prompt()
+        raw = "[" + "x" * (length - 1)
+        session.reply(call("write", raw=raw), call("write"))
+        problem = session.outcome("1.1.0").problem
+        assert (raw in problem) is (length == shown)
+        assert (f"{raw[:shown]} … ({length} characters)" in problem) is (length > shown)
+
+
+class TestWhatNobodyOrdered:
+    def test_is_no_confirmation_of_a_stop(self):
+        session = Session()
+        session.prompt()
+        judged = session.tried(ModelStopped, request_id="1.1", epoch=0, attempt=1, parts=())
+        assert judged.rejection.code is RejectionCode.FOREIGN_ATTEMPT
+        assert judged.rejection.offending == "1.1#0.1"
+
+    def test_is_no_checkpoint_of_the_event_that_tells_of_it(self):
+        session = Session()
+        session.prompt()
+        session.answer()
+        number = session.state.storage.attempt
+        judged = session.tried(CheckpointWritten, seq=session.state.seq + 1, epoch=0, attempt=number)
+        assert judged.rejection.code is RejectionCode.FOREIGN_CHECKPOINT
+
+    def test_is_no_further_checkpoint_of_an_import_that_could_not_be_saved(self):
+        session = Session(limits=Limits(checkpoint_retries=0))
+        session.bring(UserMessage("old", MessageSource.PROMPT, (TextPart("Before."),)))
+        session.save_fails()
+        session.steer("Hm.")
+        assert not any(name.startswith("persist-checkpoint") for name in session.waits)
+        session.prompt()
+        assert any(name.startswith("persist-checkpoint") for name in session.waits)
