@@ -207,7 +207,8 @@ def _came(passage: Passage, judgement: Judgement, *, whole: bool) -> Iterator[st
         yield f"{judgement.verdict.value}: {judgement.reason}"
         if whole and judgement.rejection is not None:
             said = judgement.rejection
-            yield " ".join(("at fault:", said.blame.value, *filter(None, (said.offending, said.advice))))
+            offending = write(said.offending) if said.offending else ""
+            yield " ".join(("at fault:", said.blame.value, *filter(None, (offending, said.advice))))
         return
     yield _phase(passage.after)
     old = {(call.registered, call.call_id): call.state for call in all_calls(passage.before)}

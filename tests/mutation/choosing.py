@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from heapq import heapify, heappop, heappush
 from typing import Any
 
 import attrs
+from attrs import evolve
 
 from agentcore.commands import tag_of
+from agentcore.policy import Config
 from agentcore.testing.report import Step
 from agentcore.testing.scenario import Scenario, render
 from tests.mutation.pages import Examine, Place, otherwise, shown
@@ -69,7 +72,9 @@ def promising(cases: Iterable[Case]) -> list[Met]:
     kept: dict[Met, None] = {}
     through: dict[Place, list[Met]] = defaultdict(list)
     for case in sorted(cases, key=lambda case: len(case.killers)):
-        if any(case.told_by(met) for met in through[case.place]):
+        told_by = next((met for met in through[case.place] if case.told_by(met)), None)
+        if told_by is not None:
+            case.killers.append(told_by)
             continue
         best = sorted(case.killers, key=lambda met: -tells[met] / (OPENING + STEP * met.at.depth))
         for met in [met for met in best if met not in kept and lawful(met)][:2]:
@@ -87,7 +92,7 @@ def compare(cases: Iterable[Case], kept: list[Met]) -> None:
             through[place].append(met)
     among = set(kept)
     for case in cases:
-        own = [met for met in case.killers if met in among]
+        own = [met for met in dict.fromkeys(case.killers) if met in among]
         known = set(own)
         asked = (met for met in through[case.place][:COMPARED_MAX] if met not in known)
         case.killers = own + [met for met in asked if case.told_by(met)]
@@ -190,3 +195,34 @@ def _say(steps: list[Step | str], more: Iterable[Step], *, whole: bool) -> None:
         if next((each for each in reversed(steps) if isinstance(each, str)), "") != word:
             steps.append(word)
         steps.append(step)
+
+
+def plain(scenario: Scenario) -> Scenario:
+    """Set back what a scenario was configured with, as long as it tells the same."""
+    told = _came(scenario)
+    for other in _plainer(scenario):
+        with suppress(ValueError):  # some policies need some tools, and say so
+            changed = evolve(scenario, config=other(scenario.config))
+            if changed != scenario and _came(changed) == told:
+                scenario = changed
+    return scenario
+
+
+def _came(scenario: Scenario) -> list[str]:
+    return [line for line in render(scenario).split("\n") if line.startswith(" ")]
+
+
+def _plainer(scenario: Scenario) -> Iterator[Callable[[Config], Config]]:
+    """Yield changes of a configuration, each towards a plainer one."""
+    usual = Config()
+    for name in dict.fromkeys(each.name for each in scenario.config.tools):
+        yield lambda config, name=name: evolve(config, tools=tuple(each for each in config.tools if each.name != name))
+    for field in attrs.fields(Config):
+        if field.name not in ("tools", "limits", "policy"):
+            yield lambda config, name=field.name: evolve(config, **{name: getattr(usual, name)})
+    for part in ("limits", "policy"):
+        for field in attrs.fields(type(getattr(usual, part))):
+            yield lambda config, part=part, name=field.name: evolve(
+                config,
+                **{part: evolve(getattr(config, part), **{name: getattr(getattr(usual, part), name)})},
+            )

@@ -25,14 +25,15 @@ from agentcore.states import Call
 from agentcore.testing.passage import all_calls
 from agentcore.testing.scenario import render
 from tests.mutation import pooling
-from tests.mutation.choosing import FIRST, Case, Choice, changing, compare, laid_out, places_of, promising
+from tests.mutation.choosing import FIRST, Case, Choice, changing, compare, laid_out, places_of, plain, promising
 from tests.mutation.pages import Place, shown, watched
 from tests.mutation.pooling import Met, Node
 from tests.mutation.rows import mutants
 
 TESTS = ("tests/core", "tests/cases", "tests/scenarios")
-LENGTH, AROUND_MAX, WAY_MAX, ALIKE_MAX = 60, 30, 40, 3
-"""Events of a random session; the longest way to a place that is looked around; to a test's passage; kept of a kind."""
+LENGTH, AROUND_MAX, WAY_MAX, TEXT_MAX, ALIKE_MAX = 60, 30, 40, 2_000, 3
+"""Events of a random session; the longest way to a place that is looked around; to a test's passage,
+and the longest event of one; passages kept of a kind."""
 
 
 def cases() -> Iterator[Case]:
@@ -48,7 +49,7 @@ def cases() -> Iterator[Case]:
 def gathered(walks: int) -> dict[Place, list[Met]]:
     """Passages by the rows and functions they go through: some short ways, then the seldom ones."""
     by_walks = list(pooling.from_walks(range(walks), LENGTH))
-    by_tests = [met for met in pooling.from_tests(*TESTS) if met.cost <= WAY_MAX]
+    by_tests = [met for met in pooling.from_tests(*TESTS) if met.cost <= WAY_MAX and len(repr(met.event)) < TEXT_MAX]
     places: dict[Any, Node] = {}
     for met in sorted((*by_walks, *by_tests), key=lambda met: met.cost):
         places.setdefault(_kind(met.at), met.at)
@@ -126,7 +127,7 @@ def main(folder: str, walks: int = 300) -> None:
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
     for name, scenario in laid_out(choice.chosen):
-        (target / f"{name}.txt").write_text(render(scenario), encoding="utf-8")
+        (target / f"{name}.txt").write_text(render(plain(scenario)), encoding="utf-8")
 
 
 if __name__ == "__main__":

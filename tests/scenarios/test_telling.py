@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from attrs import evolve
 
-from agentcore.events import ModelReplied, PromptSubmitted
+from agentcore.events import InspectionRequested, ModelReplied, PromptSubmitted
 from agentcore.messages import TextPart, ToolCallPart
 from agentcore.policy import Config, ToolContract
 from agentcore.reduce import Verdict, reduce, start
@@ -39,6 +39,13 @@ def test_the_whole_shows_what_the_usual_leaves_out():
 def test_a_refusal_told_whole_says_who_is_at_fault_what_did_not_fit_and_what_to_do():
     text = told("whole", Step(PROMPT), Step(evolve(PROMPT, message_id="q")))
     assert "    rejected: turn-in-progress\n    at fault: host q Queue it as follow-up or steering.\n" in text
+
+
+def test_an_id_from_elsewhere_stays_on_its_line():
+    scenario = Scenario("s", 0, CONFIG, ("whole", Step(InspectionRequested(at=0, call_id="a\ntool-lost @0"))))
+    text = render(scenario)
+    assert '    at fault: host "a\\ntool-lost @0"\n' in text
+    assert parse(text) == scenario
 
 
 def test_briefly_tells_only_what_is_broken():
