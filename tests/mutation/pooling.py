@@ -17,8 +17,8 @@ from attrs import evolve
 from agentcore.commands import StartTimer
 from agentcore.events import EVENTS, Event, SessionResumed
 from agentcore.outstanding import outstanding
-from agentcore.reduce import Judgement, Reducer, reduce
-from agentcore.states import Idle, State
+from agentcore.reduce import Judgement, Reducer, reduce, start
+from agentcore.states import State
 from agentcore.table import TABLES
 from agentcore.testing.report import Step
 from agentcore.testing.scenario import Scenario
@@ -142,7 +142,7 @@ class _Recorder:
     def note(self, examine: Callable[..., Judgement], reducer: Reducer, state: State, event: Event) -> Judgement:
         """Judge an event as usual."""
         node = self._nodes.get(id(state))
-        if node is None and state.seq == 0 and isinstance(state.phase, Idle):
+        if node is None and state == start(state.session_id, state.config, state.at).state:
             node = self._nodes[id(state)] = Node(state)
         if node is None or reducer.tables is not TABLES:
             return examine(reducer, state, event)
