@@ -286,3 +286,12 @@ def test_a_step_beyond_every_limit_leaves_saving_reachable():
     session = Session(limits=Limits(steps=0))
     session.prompt()
     assert session.phase is Saving
+
+
+def test_a_table_may_ignore_what_is_said_of_a_call():
+    session = executing()
+    tables = broken("call", Executing, ToolSucceeded, kind=Kind.IGNORE, step=None, to=(), because="not-listened-to")
+    event = ToolSucceeded(at=9, call_id="1.1.0", epoch=0, attempt=1, result="done")
+    judged = make_reduce(tables).examine(session.state, event)
+    assert (judged.verdict, judged.reason) == (Verdict.IGNORED, "not-listened-to")
+    assert judged.reduction == (session.state, ())
