@@ -8,17 +8,18 @@ from __future__ import annotations
 import pytest
 from attrs import evolve
 
-from agentcore import Limits, Reduction, Verdict, reduce
+from agentcore import Effect, Limits, Reduction, Verdict, reduce
 from agentcore.commands import RecordRejection
-from agentcore.events import HOST_EVENTS, PolicyAllowed, TimerFired, ToolSucceeded
+from agentcore.events import HOST_EVENTS, PolicyAllowed, TimerFired, ToolStarted, ToolSucceeded
 from agentcore.rejections import Blame, Rejection, RejectionCode
-from agentcore.states import Stopping
+from agentcore.states import Executing, Released, Stopping
 from agentcore.testing.answers import answered_key
 from agentcore.testing.laws import LAWS
 from agentcore.testing.laws.case import Case, is_overdue
 from agentcore.testing.laws.claims import CLAIMS, KNOWN, blamed, claims_of, never
 from agentcore.testing.passage import Passage
 from agentcore.testing.watch import broken
+from tests.core.driver import Session, tool
 from tests.laws.forging import asked, last, wrong
 from tests.laws.refused import Met, pool
 
@@ -220,3 +221,16 @@ class TestTime:
         assert said(foreign, foreign.judged.reduction) == ""
         assert "is not known" in said(foreign, Reduction(met.state, ()))
         assert "is accepted, and it is foreign-call" in said(foreign, changed(foreign))
+
+    @pytest.mark.parametrize("stands", [Released, Executing])
+    def test_a_first_word_of_a_call_that_ends_before_it_comes_is_judged_by_what_the_call_was(self, stands):
+        session = Session(tool("write", Effect.FENCEABLE), limits=Limits(turn_ms=100))
+        session.propose("write")
+        session.allow()
+        if stands is Executing:
+            session.all_saved()
+        assert isinstance(session.call().state, stands)
+        late = ToolStarted(at=session.state.turn.due_at, call_id="1.1.0", epoch=0, attempt=1, handle="h")
+        met = Met(session.state, late, reduce.examine(session.state, late))
+        assert said(met, met.judged.reduction) == ""
+        assert "is not known" in said(met, Reduction(met.state, ()))

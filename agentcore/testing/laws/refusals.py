@@ -7,9 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from attrs import evolve
+
 from agentcore.commands import RecordRejection
 from agentcore.events import TimerFired
 from agentcore.rejections import Rejection
+from agentcore.states import Released, Settled
 from agentcore.testing.laws.case import Case, is_overdue
 from agentcore.testing.laws.claims import CLAIMS, KNOWN, Claim, blamed, claims_of, never
 from agentcore.testing.passage import Passage
@@ -69,4 +72,12 @@ def _later(passage: Passage) -> Iterator[Case]:
     if is_overdue(before, event):
         turn = before.turn
         timer = TimerFired(at=event.at, timer_id=f"turn/{turn.number}", epoch=before.epoch, attempt=turn.clocks)
-        yield Case(passage.core.reduce(before, timer).state, event)
+        case, call = Case(passage.core.reduce(before, timer).state, event), Case(before, event).call
+        yield case
+        if call is not None and case.call is None and case.written is not None:
+            # The event comes before the results are written: the call still knows what it was.
+            run = None if isinstance(call.state, Released) else call.run
+            settled = Settled(call.state.transition, case.written.outcome, run)
+            case = Case(case.state, event)
+            case.call, case.written = evolve(call, state=settled), None
+            yield case
