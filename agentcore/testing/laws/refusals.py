@@ -27,11 +27,11 @@ def untruth(passage: Passage) -> str | None:
     fact = claim.facts.get(kind)
     if fact is None:
         return f"{kind.__name__} may not be refused as {rejection.code.value}"
-    case = Case(passage.before, event)
-    if not fact(case) and not any(map(fact, _later(passage))):
+    case, *later = Case(passage.before, event), *_later(passage)
+    if not fact(case) and not any(map(fact, later)):
         return f"{kind.__name__} is refused as {rejection.code.value}, and that is not so"
     known = KNOWN[kind]
-    if known is not never and known(case):
+    if known is not never and known(case) and all(map(known, later)):
         return f"{kind.__name__} is refused as {rejection.code.value}, and it is known already"
     if rejection.blame is not blamed(claim, kind):
         return f"{rejection.blame.value} is blamed for {kind.__name__}: {rejection.code.value}"
