@@ -222,6 +222,18 @@ def earlier(stands, attempts):
     return session, first
 
 
+def lost_again():
+    """A call whose first attempt was proved absent and whose second one is out of sight; and that first attempt."""
+    session = executing(Effect.FENCEABLE, calls=2)
+    first = session.execution("1.1.0")
+    session.lose("1.1.0")
+    session.inspected(Finding.NOT_EXECUTED, "1.1.0", conclusive=True)
+    session.retry("1.1.0")
+    session.all_saved()
+    session.lose("1.1.0")
+    return session, first
+
+
 @pytest.mark.parametrize("stands", UNSTARTED)
 class TestACallThatWaitsForItsNextAttempt:
     """A result speaks of its own attempt, and what may have acted is found out before anything denies it."""
@@ -394,13 +406,7 @@ class TestWhoIsAsked:
         assert [report.run for report in session.call().state.reports] == [(0, 1)]
 
     def test_hears_only_the_first_of_two_stories_of_one_attempt(self):
-        session = executing(Effect.FENCEABLE, calls=2)
-        first = session.execution("1.1.0")
-        session.lose("1.1.0")
-        session.inspected(Finding.NOT_EXECUTED, "1.1.0", conclusive=True)
-        session.retry("1.1.0")
-        session.all_saved()
-        session.lose("1.1.0")
+        session, first = lost_again()
         session.give(ToolSucceeded, **first, result="done after all")
         rejection = session.tried(ToolSucceeded, **first, result="done quite differently").rejection
         assert (rejection.code, rejection.offending) == (RejectionCode.ALREADY_ANSWERED, "1.1.0#0.1")
@@ -466,13 +472,7 @@ class TestWhatWasGivenUp:
     """Later evidence settles an entry of the register; what denies an effect has to speak of all its attempts."""
 
     def voided(self):
-        session = executing(Effect.FENCEABLE, calls=2)
-        first = session.execution("1.1.0")
-        session.lose("1.1.0")
-        session.inspected(Finding.NOT_EXECUTED, "1.1.0", conclusive=True)
-        session.retry("1.1.0")
-        session.all_saved()
-        session.lose("1.1.0")
+        session, first = lost_again()
         session.resolve(Resolution.ABANDONED, by="anna")
         assert session.register == {"1.1.0": "Settled"}
         return session, first
