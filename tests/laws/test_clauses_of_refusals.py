@@ -10,7 +10,7 @@ from attrs import evolve
 
 from agentcore import Effect, Limits, Reduction, Verdict, reduce
 from agentcore.commands import RecordRejection
-from agentcore.events import HOST_EVENTS, PolicyAllowed, TimerFired, ToolStarted, ToolSucceeded
+from agentcore.events import HOST_EVENTS, Finding, PolicyAllowed, TimerFired, ToolLost, ToolStarted, ToolSucceeded
 from agentcore.rejections import Blame, Rejection, RejectionCode
 from agentcore.states import Executing, Released, Stopping
 from agentcore.testing.answers import answered_key
@@ -234,3 +234,15 @@ class TestTime:
         met = Met(session.state, late, reduce.examine(session.state, late))
         assert said(met, met.judged.reduction) == ""
         assert "is not known" in said(met, Reduction(met.state, ()))
+
+    def test_a_loss_that_was_known_is_refused_where_the_absence_is_reported_before_it_comes(self):
+        session = Session(tool("write", Effect.FENCEABLE), limits=Limits(turn_ms=100_000))
+        session.execute("write", "write")
+        attempt = session.execution("1.1.0")
+        session.lose("1.1.0")
+        session.inspected(Finding.NOT_EXECUTED, "1.1.0", conclusive=True)
+        late = ToolLost(at=session.state.turn.due_at, **attempt, cause="connection reset")
+        met = Met(session.state, late, reduce.examine(session.state, late))
+        assert KNOWN[ToolLost](Case(met.state, late))
+        assert met.judged.rejection.code is RejectionCode.ALREADY_SETTLED
+        assert said(met, met.judged.reduction) == ""
